@@ -1,0 +1,1 @@
+"""Helpers of the repository itself: set-up and generated documentation."""
