@@ -1,0 +1,100 @@
+"""The lock by which others see whether a log's writer lives."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from pathlib import Path
+from typing import Final
+
+from ._errors import JournalError
+
+_TRIES: Final = 100
+
+
+class AliveLock:
+    """Held (flock) from creation until the process ends."""
+
+    def __init__(self, path: Path) -> None:
+        # A new file gets its name when it is locked: no reader may ever see a newborn log as a dead one.
+        new = path.with_name(f"{path.name}.{os.getpid()}")
+        self._fd = os.open(path if path.exists() else new, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            _lock(self._fd, path)
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, json.dumps(_own_identity()).encode(), 0)
+            if new.exists():
+                new.rename(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def named(self, path: Path) -> bool:
+        """Return whether `path` still leads to this lock; True where nobody can say."""
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.stat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
+            return True
+
+    def close(self) -> None:
+        """Let go of the descriptor. In a forked child this leaves the parent's lock as it is."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+
+def _lock(fd: int, path: Path) -> None:
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            return fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        time.sleep(0.002)  # a reader that looks whether we live holds it for a moment
+    raise JournalError(f"{path.parent} is written by another process: give each writer a folder of its own")
+
+
+def is_alive(path: Path) -> bool:
+    """Return whether the writer lives: the lock is held, and not merely by a forked child that outlived it."""
+    try:
+        fd = os.open(path, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return not _certainly_dead(os.read(fd, 4096))
+    finally:
+        os.close(fd)
+    return False
+
+
+def _own_identity() -> dict[str, object]:
+    return {"pid": os.getpid(), "started": _start_time(os.getpid()), "pids": _pid_namespace()}
+
+
+def _certainly_dead(content: bytes) -> bool:
+    """A process id says something only to those who see the same ones."""
+    try:
+        owner = json.loads(content)
+    except ValueError:
+        return False
+    if not isinstance(owner, dict) or not owner.get("pids") or owner["pids"] != _pid_namespace():
+        return False
+    return bool(owner.get("started")) and _start_time(owner["pid"]) != owner["started"]
+
+
+def _pid_namespace() -> str:
+    with contextlib.suppress(OSError):
+        return os.readlink("/proc/self/ns/pid")
+    return ""
+
+
+def _start_time(pid: int) -> str:
+    """Clock ticks since boot at which `pid` started; empty for none and for a zombie."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+        return "" if fields[0] in "ZX" else fields[19]
+    return ""

@@ -1,0 +1,23 @@
+"""From the page cache to the disk."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+
+from ._lane import Lane
+from ._segment import Segment
+
+
+def sync_segments(current: Iterable[object], lanes: Iterable[Lane], resize: Callable[[int], None]) -> None:
+    """Sync what was appended to `current` and to finished segments, then let go of the latter. Raises `OSError`."""
+    retired = [(lane, segment) for lane in lanes for segment in [*lane.retired]]
+    for segment in (*(segment for _, segment in retired), *(segment for segment in current if isinstance(segment, Segment))):
+        at = segment.at
+        if at != segment.synced:
+            os.fdatasync(segment.fd)
+            segment.synced = at
+    for lane, segment in retired:
+        lane.retired.remove(segment)
+        resize(segment.capacity - segment.shrink())
+        segment.release()

@@ -1,0 +1,16 @@
+"""What a journal raises when it is opened; nothing is raised after that, except by `Journal.sync`."""
+
+from __future__ import annotations
+
+import errno
+
+
+class JournalError(Exception):
+    """When a log cannot be opened or made durable; names the cause, the value and the cure."""
+
+
+def cause(error: OSError) -> str:
+    """Name what the disk refused."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "disk full"
+    return errno.errorcode.get(error.errno or 0, "i/o error")

@@ -1,0 +1,78 @@
+"""Where a lane's next segment comes from: the byte limit, the disk, and what may be pushed out for it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+from ._counters import CountersPage
+from ._errors import cause
+from ._format import PAGE
+from ._lane import Lane
+from ._segment import Segment
+from ._space import Space
+
+LANE_NAMES: Final = ("run records", "spans", "tokens")
+_USUAL: Final = (1 << 20, 4 << 20, 8 << 20)
+
+
+def usual_capacity(lane: int, limit: int) -> int:
+    """Return bytes of a segment. A small limit gets small ones, so that each lane can have some."""
+    return max(PAGE * 4, min(_USUAL[lane], limit // 32 // PAGE * PAGE))
+
+
+class Supply:
+    """Makes segments of one log. Whoever asks for a lane's holds its `rolling`."""
+
+    def __init__(self, folder: Path, meta: bytes, space: Space, counters: CountersPage) -> None:
+        self._folder = folder
+        self._meta = meta
+        self._space = space
+        self._counters = counters
+        self.made = 0
+        """Files made so far: their folder has to be synced as well."""
+
+    def ahead(self, lane: Lane) -> Segment | None:
+        """Make a successor before it is needed, if there is room: nothing is pushed out for it, and a failure is not yet a refusal."""
+        capacity = lane.capacity(0)
+        if not self._space.take(lane.lane, capacity):
+            return None
+        with contextlib.suppress(OSError):
+            return self._create(lane, capacity)
+        return None
+
+    def next(self, lane: Lane, size: int, in_use: Collection[Path]) -> Segment | str:
+        """Make a segment for a record of `size` bytes, or say why not. Run records push out others, except segments `in_use`."""
+        if why := lane.refusal():
+            return why
+        capacity = lane.capacity(size)
+        if not self._space.take(lane.lane, capacity) and not (lane.lane == 0 and self._push_out(capacity, in_use)):
+            return lane.refuse("byte limit")
+        try:
+            return self._create(lane, capacity)
+        except OSError as error:
+            return lane.refuse(cause(error))
+
+    def _create(self, lane: Lane, capacity: int) -> Segment:
+        try:
+            segment = Segment.create(self._folder, lane.lane, lane.number + 1, capacity, self._meta)
+        except OSError:
+            self._space.give_back(capacity)
+            raise
+        lane.number += 1
+        self._counters.set_number(lane.lane, lane.number)
+        self.made += 1
+        return segment
+
+    def _push_out(self, capacity: int, in_use: Collection[Path]) -> bool:
+        """Remove tokens, then spans, until `capacity` bytes could be taken."""
+        for victim in self._space.victims():
+            if victim.path in in_use:
+                continue
+            self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
+            self._space.recount()
+            if self._space.take(0, capacity):
+                return True
+        return False

@@ -1,0 +1,70 @@
+"""Keeping secrets out of what is recorded about a run: its command line, its configuration, its uncommitted changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from urllib.parse import parse_qsl
+
+__all__ = ["MASK", "has_password", "is_secret_name", "mask_arguments", "mask_config", "mask_text"]
+
+MASK = "***"
+
+# `pad_token`, `max_tokens` and `tokenizer` are no secrets; `hf_token` is.
+_WORDS = (
+    r"(?:api_?key|secret(?:_?key)?|password|passwd|passphrase|credentials?|access_?key|private_?key|authorization"
+    r"|(?:auth|access|api|bearer|refresh|session|hf|hub|huggingface|wandb|github|gh)_?token)"
+)
+_SECRET_NAME = re.compile(rf"(?:^|[_.]){_WORDS}$|^token$", re.IGNORECASE)
+_SECRET_VALUE = re.compile(
+    r"\b(?:sk-[\w\-]{16,}|hf_\w{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[abprs]-[\w\-]{10,}|AKIA[0-9A-Z]{16}|glpat-[\w\-]{16,}"
+    r"|eyJ[\w\-]{10,}\.[\w\-]{10,}\.[\w\-]+)"
+)
+_ASSIGNMENT = re.compile(
+    rf"""(?P<name>(?<![\w.\-])(?:[\w.\-]*[_.\-])?(?:{_WORDS.replace("_?", "[_-]?")}|(?<![\w.\-])token))"""
+    r"""(?P<between>["']?\s*[:=]\s*["']?)(?P<value>[^\s"',;#]+)""",
+    re.IGNORECASE,
+)
+_USER_INFO = re.compile(r"(?<=://)[^/@\s]+@")
+_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@|^(?!https?:)[a-z][\w+.\-]*://[^/@\s:]*:[^@\s]+@", re.IGNORECASE)
+"""The password of a database may have a slash in it; behind a web server's port a path begins there."""
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether a setting of that name holds a secret."""
+    return _SECRET_NAME.search(name.strip().lstrip("-+").replace("-", "_")) is not None
+
+
+def has_password(address: str) -> bool:
+    """Return whether a password stands in an address: `scheme://user:password@host`, or in its query under a secret name."""
+    query = address.partition("://")[2].partition("?")[2]
+    return _PASSWORD.search(address) is not None or any(is_secret_name(name) for name, _ in parse_qsl(query))
+
+
+def mask_text(text: str) -> str:
+    """Mask key blocks, well-known token forms, credentials in URLs and the values of assignments to secret names."""
+    text = _PRIVATE_KEY.sub(MASK, text)
+    text = _USER_INFO.sub(f"{MASK}@", _SECRET_VALUE.sub(MASK, text))
+    return _ASSIGNMENT.sub(rf"\g<name>\g<between>{MASK}", text)
+
+
+def mask_arguments(arguments: Sequence[str]) -> list[str]:
+    """Mask the secrets of a command line: `--api-key X`, `--api-key=X`, `trainer.hf_token=X`, tokens by their form."""
+    masked: list[str] = []
+    for argument in arguments:
+        before = masked[-1] if masked else ""
+        is_value = before.startswith("-") and "=" not in before and is_secret_name(before) and not argument.startswith("-")
+        masked.append(MASK if is_value else mask_text(argument))
+    return masked
+
+
+def mask_config(value: object, name: str = "") -> object:
+    """Return a copy of a configuration in which values under secret names, and tokens by their form, are masked."""
+    if isinstance(value, Mapping):
+        return {key: mask_config(item, str(key)) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [mask_config(item, name) for item in value]
+    if isinstance(value, str) and value:
+        return MASK if is_secret_name(name) else _USER_INFO.sub(f"{MASK}@", _SECRET_VALUE.sub(MASK, value))
+    return value
