@@ -1,0 +1,1 @@
+"""The bridge: OTLP in, a durable inbox, one worker per backend."""

@@ -1,0 +1,7 @@
+"""`python -m rollscope_exporters.backends.wandb`."""
+
+import sys
+
+from ._sync import main
+
+sys.exit(main())

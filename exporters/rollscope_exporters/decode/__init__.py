@@ -1,0 +1,6 @@
+"""OTLP protobuf bytes → plain groups of spans, logs and points: pure functions, no clock, no state."""
+
+from .groups import Group, Log, Point, UndecodableError
+from .request import SIGNALS, decode
+
+__all__ = ["SIGNALS", "Group", "Log", "Point", "UndecodableError", "decode"]

@@ -1,0 +1,7 @@
+"""`python -m rollscope_exporters.pipeline`."""
+
+import sys
+
+from ._main import main
+
+sys.exit(main())

@@ -1,0 +1,64 @@
+"""Traces that have gone out, remembered so that what comes later is known as late and duplicates are known as such."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+_encode = msgspec.msgpack.Encoder().encode
+
+_REMEMBERED = 50_000
+"""In memory; the others are looked up."""
+
+
+class DeliveredTrace(msgspec.Struct, array_like=True):
+    """What is kept of a trace that has gone out."""
+
+    run: str
+    step: int | None
+    ids: set[str]
+    """Span ids of its spans without number."""
+
+
+_decode = msgspec.msgpack.Decoder(DeliveredTrace).decode
+
+
+class Delivered:
+    """All traces that have gone out."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        self._db = db
+        self._known: dict[str, DeliveredTrace] = {}
+        self._new: dict[str, DeliveredTrace] = {}
+
+    def get(self, trace_id: str) -> DeliveredTrace | None:
+        """Return the trace, None when it never went out or was forgotten."""
+        found = self._known.get(trace_id)
+        if found is None:
+            row = self._db.execute("SELECT meta FROM traces WHERE trace = ? AND open = 0", (trace_id,)).fetchone()
+            if row is None:
+                return None
+            found = self._known[trace_id] = _decode(row[0])
+        return found
+
+    def add(self, trace_id: str, trace: DeliveredTrace) -> None:
+        """Remember a trace that has gone out."""
+        self._known[trace_id] = self._new[trace_id] = trace
+
+    def changed(self, trace_id: str) -> None:
+        """Say that what is kept of a trace has changed."""
+        self._new[trace_id] = self._known[trace_id]
+
+    def save(self, db: sqlite3.Connection, now: int) -> None:
+        """Write what is new."""
+        rows = [(trace_id, trace.run, now, _encode(trace)) for trace_id, trace in self._new.items()]
+        db.executemany("INSERT OR REPLACE INTO traces VALUES (?, ?, 0, ?, ?)", rows)
+        self._new.clear()
+        while len(self._known) > _REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+    @staticmethod
+    def forget(db: sqlite3.Connection, before: int) -> None:
+        """Delete traces that went out before `before` (Unix ns)."""
+        db.execute("DELETE FROM traces WHERE open = 0 AND time < ?", (before,))
