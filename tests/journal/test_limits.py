@@ -1,0 +1,177 @@
+"""The byte limit, the priorities in it, and disks that are full."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rollscope.journal import Entry, Journal, LogReader
+
+ReadAll = Callable[..., list[Entry]]
+LIMIT = 1 << 20
+
+
+def disk_usage(folder: Path) -> int:
+    """Bytes of all files."""
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def fill(journal: Journal, lane: int, size: int = 1000) -> int:
+    """Append until refused; how many were taken."""
+    taken = 0
+    while journal.append(bytes([65 + lane]) * size, lane) > 0:
+        taken += 1
+    return taken
+
+
+def test_tokens_stop_first_then_spans(tmp_path: Path) -> None:
+    """Tokens fill 70 % of the limit, spans go on to 90 %, run records to the end; every refusal is counted and uses no number."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=16384)
+
+    tokens = fill(journal, 2)
+    assert 0.6 * LIMIT < disk_usage(tmp_path) <= 0.7 * LIMIT
+    spans = fill(journal, 1)
+    assert 0.8 * LIMIT < disk_usage(tmp_path) <= 0.9 * LIMIT
+    assert journal.append(b"run", 0) == tokens + spans + 1
+    assert journal.counters().dropped == {"refused tokens: byte limit": 1, "refused spans: byte limit": 1}
+    journal.close()
+
+
+def test_run_records_push_out_tokens_then_spans(tmp_path: Path, read_all: ReadAll) -> None:
+    """Run records are kept at the cost of the oldest tokens, then spans; what went is counted, the limit holds."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=16384)
+    tokens, spans = fill(journal, 2), fill(journal, 1)
+    runs = sum(journal.append(b"r" * 1000, 0) > 0 for _ in range(850))
+    reader = LogReader(tmp_path)
+    left = {lane: len(read_all(reader, lane)) for lane in (0, 1, 2)}
+
+    dropped = journal.counters().dropped
+    assert runs == left[0] == 850
+    assert dropped["evicted tokens"] == tokens - left[2]
+    assert dropped["evicted spans"] == spans - left[1] > 0
+    assert left[2] * 1000 < 32768
+    assert disk_usage(tmp_path) <= LIMIT
+    journal.close()
+
+
+def test_only_what_was_not_sent_counts_as_evicted(tmp_path: Path, read_all: ReadAll) -> None:
+    """Records that a reader had acknowledged are not counted when their segment is pushed out."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=16384)
+    tokens = fill(journal, 2)
+    reader = LogReader(tmp_path)
+    sent = reader.read(2, 5000)
+    reader.acknowledge(2, sent[-1].end, len(sent))
+    for _ in range(1100):
+        journal.append(b"r" * 900, 0)
+    left = len(read_all(LogReader(tmp_path, {}), 2))
+
+    assert journal.counters().dropped["evicted tokens"] == tokens - len(sent) - left
+    journal.close()
+
+
+def test_acknowledging_makes_room(tmp_path: Path, read_all: ReadAll, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When a reader has deleted segments, a lane that was refused goes on, without being asked at every append."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=16384)
+    fill(journal, 2)
+    read_all(LogReader(tmp_path), acknowledge=True)
+
+    monkeypatch.setattr(journal._lanes[2], "refused_until", float("inf"))
+    assert journal.append(b"s" * 1000, 2) == -1
+    monkeypatch.setattr(journal._lanes[2], "refused_until", 0.0)
+    assert journal.append(b"l" * 1000, 2) > 0
+    journal.close()
+
+
+def test_small_limit_gets_small_segments(tmp_path: Path) -> None:
+    """A limit below the usual segments still leaves room for every lane."""
+    journal = Journal(tmp_path, meta={}, limit=256 << 10)
+
+    assert [journal.append(b"x" * 1000, lane) for lane in (0, 1, 2)] == [1, 2, 3]
+    assert disk_usage(tmp_path) < 256 << 10
+    journal.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 1 MiB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=False, capture_output=True
+    )
+    if not mounted or mounted.returncode:
+        pytest.skip("needs to mount a small tmpfs: run as root, or in `unshare --map-root-user --mount`")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.reliability
+def test_full_disk(small_disk: Path, read_all: ReadAll, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fills up costs records, counted by name, never an error or a signal; with room again it goes on."""
+    ballast = small_disk / "ballast"
+    journal = Journal(small_disk / "log", meta={}, segment_bytes=65536)
+    assert journal.append(b"first") == 1
+    with open(ballast, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(4096)):
+            pass
+    taken = fill(journal, 1) + 1
+    assert fill(journal, 0) == 0
+
+    assert "refused spans: disk full" in journal.counters().dropped
+    assert "refused run records: disk full" in journal.counters().dropped
+    ballast.unlink()
+    monkeypatch.setattr(journal._lanes[0], "refused_until", 0.0)
+    assert journal.append(b"again", 0) == journal.last_sequence > taken
+    assert len(read_all(LogReader(small_disk / "log"))) == journal.last_sequence
+    journal.close()
+
+
+@pytest.mark.reliability
+def test_file_size_limit(tmp_path: Path) -> None:
+    """A quota that forbids growing files (`ulimit -f`) is counted, not raised, and kills nobody."""
+    program = (
+        "import resource, sys\nfrom pathlib import Path\nfrom rollscope.journal import Journal\n"
+        "journal = Journal(Path(sys.argv[1]), meta={})\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        "print(journal.append(b'x', 0), journal.append(b'x', 1), journal.counters().dropped)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "1 -1 {'refused spans: EFBIG': 1}\n"
+
+
+def test_folder_deleted_under_the_writer(tmp_path: Path) -> None:
+    """A log whose folder somebody removed refuses by name what no longer fits into its open segments."""
+    journal = Journal(tmp_path / "log", meta={}, segment_bytes=4096)
+    journal.append(b"one")
+    for path in (tmp_path / "log").iterdir():
+        path.unlink()
+    (tmp_path / "log").rmdir()
+
+    assert fill(journal, 1) > 0
+    assert journal.append(b"run", 0) == -1
+    assert journal.counters().dropped["refused run records: ENOENT"] == 1
+    journal.close()
+
+
+def test_no_file_descriptors_left(tmp_path: Path, read_all: ReadAll, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process without descriptors refuses, and takes records again when it has some."""
+    journal = Journal(tmp_path, meta={})
+
+    def refuse(*_: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rollscope.journal._segment.os.open", refuse)
+        assert journal.append(b"one") == -1
+    monkeypatch.setattr(journal._lanes[1], "refused_until", 0.0)
+
+    assert journal.append(b"two") == 1
+    assert journal.counters().dropped == {"refused spans: EMFILE": 1}
+    journal.close()
