@@ -78,5 +78,5 @@ rs.recorder.current().on_close.append(lambda: print(time.monotonic() - began[0])
 """
     environment = {**os.environ, "ROLLSCOPE_SHIPPER": "off"}
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
-    assert 0.1 <= float(done.stdout) < 5
+    assert 0.1 <= float(done.stdout) < 30
     assert "not finished when the run ended" in done.stderr

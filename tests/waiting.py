@@ -9,7 +9,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(what: Callable[[], T], seconds: float = 60.0, *, say: str | Callable[[], object] = "") -> T:
+def until(what: Callable[[], T], seconds: float = 120.0, *, say: str | Callable[[], object] = "") -> T:
     """Return the first true value of `what`; fail with what `say` tells when none comes within `seconds`."""
     end = time.monotonic() + seconds
     while not (value := what()):

@@ -117,7 +117,7 @@ class Stack:
     def get(self, name: str, path: str, **parameters: str) -> Any:
         """A JSON answer."""
         query = f"?{urllib.parse.urlencode(parameters)}" if parameters else ""
-        with urllib.request.urlopen(self.url(name, path) + query, timeout=30) as response:
+        with urllib.request.urlopen(self.url(name, path) + query, timeout=120) as response:
             return json.load(response)
 
     def query(self, expression: str, at: float | None = None) -> list[dict[str, Any]]:

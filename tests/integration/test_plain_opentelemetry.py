@@ -34,7 +34,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
     finally:
         bridge.terminate()
-        bridge.wait(timeout=30)
+        bridge.wait(timeout=120)
 
 
 @pytest.fixture(scope="module", params=["grpc", "http"])

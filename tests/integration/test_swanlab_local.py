@@ -11,7 +11,7 @@ from rollscope_exporters.testing import Contents
 from rollscope_exporters.testing.conformance import BackendConformance
 from tests.exporters.backends.swanlab.reading import experiments, read_swanlab
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.integration
 
 
 class TestSwanlabLocal(BackendConformance):

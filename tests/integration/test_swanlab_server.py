@@ -18,6 +18,7 @@ from rollscope_exporters.backends import UnavailableError
 from rollscope_exporters.backends.swanlab import SwanlabBackend, SwanlabConfig
 from rollscope_exporters.records import StepMetrics
 from rollscope_exporters.testing import NOW, Sampler, deliver, deliver_and_die
+from tests.exporters.backends.persistence import deliver_at_last
 from tests.exporters.backends.swanlab.reading import folders_of
 from tests.standins.swanlab_server import KEY, SwanlabServer, shape, swanlab_server
 
@@ -51,7 +52,7 @@ def expected(*steps: int) -> Counter[tuple[int, str]]:
     return Counter((step, f"2026-01-01T00:{step:02d}:00Z") for step in steps)
 
 
-def wait_for(said: Callable[[], object], seconds: float = 60) -> None:
+def wait_for(said: Callable[[], object], seconds: float = 120) -> None:
     until = time.monotonic() + seconds
     while not said():
         assert time.monotonic() < until, "it does not come"
@@ -231,7 +232,7 @@ def test_the_end_of_a_run_waits_for_its_server_within_bounds(server: SwanlabServ
     with pytest.raises(UnavailableError, match=r"takes longer than finish_timeout|failed"):
         deliver(backend, [sampler.metrics(2), sampler.finished()])
     server.fail = None
-    deliver(backend, [sampler.metrics(2), sampler.finished()])
+    deliver_at_last(backend, [sampler.metrics(2), sampler.finished()])
     backend.checkpoint()
     backend.close()
     assert points(server) == expected(1, 2)

@@ -265,7 +265,6 @@ def test_a_kill_behind_the_joining_leaves_one_folder(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.reliability
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize(("seed", "kills", "steps"), [(11, 2, 8), pytest.param(11, 6, 30, marks=pytest.mark.soak)])
 def test_a_worker_killed_again_and_again_leaves_one_folder_that_syncs(tmp_path: Path, seed: int, kills: int, steps: int) -> None:
     """SIGKILL at random moments: at the end there is one folder with each row once, and `wandb sync` brings it to a server whole."""

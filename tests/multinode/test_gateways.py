@@ -11,7 +11,7 @@ from tests.multinode.launch import check_whole
 from tests.multinode.readback import MLFLOW_WARNS, check_mlflow
 from tests.multinode.routes import TwoGateways, running
 
-pytestmark = [pytest.mark.integration, pytest.mark.reliability, pytest.mark.timeout(600), *MLFLOW_WARNS]
+pytestmark = [pytest.mark.integration, pytest.mark.reliability, *MLFLOW_WARNS]
 
 
 @pytest.fixture(scope="module")

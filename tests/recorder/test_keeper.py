@@ -26,7 +26,7 @@ def test_it_looks_at_once_and_again() -> None:
     looked = threading.Semaphore(0)
     keeper = Keeper(looked.release, pause=0.01)
     keeper.start()
-    assert all(looked.acquire(timeout=10) for _ in range(3))
+    assert all(looked.acquire(timeout=60) for _ in range(3))
     keeper.stop()
     keeper._thread.join(10)
     assert not keeper._thread.is_alive()

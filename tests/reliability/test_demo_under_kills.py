@@ -22,7 +22,6 @@ from examples.tool_rl import train
 
 pytestmark = [
     pytest.mark.reliability,
-    pytest.mark.timeout(600),
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),  # MLflow's own
 ]
 ROOT = Path(__file__).resolve().parents[2]

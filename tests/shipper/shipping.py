@@ -15,7 +15,7 @@ from .peers import Peer, Received, values
 PRODUCER = "aaaaaaaaaaaaaaaa"
 
 
-def ship(directory: Path, peer: Peer, timeout: float = 30.0) -> bool:
+def ship(directory: Path, peer: Peer, timeout: float = 120.0) -> bool:
     """Run a shipper until everything that is there was acknowledged."""
     return Shipper(directory, peer.endpoints).drain(timeout)
 
@@ -41,7 +41,7 @@ def last_heartbeat(peer: Peer) -> dict[str, Any]:
     return values(peer.logs(v.EVENT_HEARTBEAT)[-1].attributes)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 120.0) -> None:
     """Return when `condition` holds; fails after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():

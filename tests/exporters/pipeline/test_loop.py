@@ -207,7 +207,7 @@ def test_the_command_ends_with_its_pipe(tmp_path: Path) -> None:
             reader = LogReader(tmp_path / "inbox")
         assert process.stdin
         process.stdin.close()
-        assert process.wait(timeout=20) == 0
+        assert process.wait(timeout=120) == 0
     assert values(bridge) == list(range(5))
 
 

@@ -22,7 +22,7 @@ TRACES = SIGNALS[0]
 def export(address: str, body: bytes, service: str = TRACES.service, **options: object) -> bytes:
     """Send one request."""
     with grpc.insecure_channel(address, options=[("grpc.max_send_message_length", -1)]) as channel:
-        answer: bytes = channel.unary_unary(f"/{service}/Export")(body, timeout=20, **options)
+        answer: bytes = channel.unary_unary(f"/{service}/Export")(body, timeout=60, **options)
         return answer
 
 

@@ -46,7 +46,7 @@ def call(served: Served, body: bytes, certificates: Certificates, *, client: boo
     pair = (certificates.key("client").read_bytes(), certificates.path("client").read_bytes()) if client else (None, None)
     credentials = grpc.ssl_channel_credentials(certificates.path("authority").read_bytes(), *pair)
     with grpc.secure_channel(served.grpc, credentials) as channel:
-        answer: bytes = channel.unary_unary(f"/{SIGNALS[0].service}/Export")(body, timeout=5)
+        answer: bytes = channel.unary_unary(f"/{SIGNALS[0].service}/Export")(body, timeout=60)
         return answer
 
 

@@ -27,7 +27,7 @@ class RunningBridge:
         self.env = {**os.environ, "PYTHONPATH": str(COUNTING), "ROLLSCOPE__BACKENDS__COUNTING": "{}", **env}
         self.env = {name: value for name, value in self.env.items() if value}
         self.process: subprocess.Popen[bytes] | None = None
-        self.pool = urllib3.PoolManager(retries=False, timeout=10)
+        self.pool = urllib3.PoolManager(retries=False, timeout=60)
 
     def start(self) -> RunningBridge:
         """Start, and wait until it listens."""

@@ -167,7 +167,7 @@ def test_one_position_has_one_worker(start: Start, filled: FilledStore, tmp_path
 def test_a_wrong_configuration_ends_it_with_a_word(start: Start, filled: FilledStore) -> None:
     """And the exit code that says so."""
     worker = start("--set", "rejct=x")
-    _, error = worker.communicate(timeout=30)
+    _, error = worker.communicate(timeout=120)
     assert worker.returncode == 78
     assert b"backends.counting.rejct: unknown key. Did you mean 'reject'?" in error
 
