@@ -34,7 +34,7 @@ class _Sent:
     """Digests that a producer has sent, the latest 20,000; a forked child, like a new run, begins with none."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._whose: object = None
         self._digests: OrderedDict[str, None] = OrderedDict()
 

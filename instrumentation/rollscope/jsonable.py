@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from .interruption import pass_on
 from .recorder import Sanitiser, report
 from .settings import Limits
 
@@ -30,7 +31,8 @@ def json_bytes(value: object) -> bytes:
     """Return `value` as JSON in UTF-8. Objects that are no JSON become what they dump, or their bounded `repr`; nothing raises."""
     try:
         return _encode(value)
-    except Exception:  # noqa: BLE001  # also what a foreign object raises while it is looked at: the careful way reports it
+    except Exception as error:  # noqa: BLE001  # also what a foreign object raises while it is looked at: the careful way reports it
+        pass_on(error)
         return json.dumps(_clean(value), ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -73,6 +75,7 @@ def _hook(value: Any) -> object:
     try:
         return _content(value)
     except Exception as error:  # noqa: BLE001  # a foreign object may raise anything when it is looked at
+        pass_on(error)
         return _described(value, error)
 
 
@@ -91,6 +94,7 @@ def _clean(value: object) -> object:
     try:
         return _without_bytes(Sanitiser(_LIMITS).value(_builtins(value)))
     except Exception as error:  # noqa: BLE001  # within a list that holds itself, an object may raise when it is looked at
+        pass_on(error)
         return _described(value, error)
 
 
@@ -98,6 +102,7 @@ def _builtins(value: object) -> object:
     try:
         return msgspec.to_builtins(value, enc_hook=_hook, str_keys=True)
     except Exception as error:  # noqa: BLE001  # what cannot be converted is cleaned as it is
+        pass_on(error)
         report("truncated", "unknown_object", f"a value could not be turned into JSON: {type(error).__name__}: {error}")
         return value
 

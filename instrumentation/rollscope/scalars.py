@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .interruption import pass_on
+
 __all__ = ["NotScalarError", "number"]
 
 _INT64 = 1 << 63
@@ -40,6 +42,7 @@ def _float(value: Any) -> float:
     except OverflowError:
         return math.inf if value > 0 else -math.inf
     except Exception as error:
+        pass_on(error)
         raise NotScalarError(f"a {type(value).__qualname__} is no number ({error})") from error
 
 

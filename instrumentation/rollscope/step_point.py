@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from contextvars import ContextVar, Token
-from threading import Lock
+from threading import RLock
 
 from .recorder import report
 
@@ -32,7 +32,7 @@ class StepPoint:
         self.durations: dict[str, float] | None = {} if here else None
         """Phase → seconds, for a step that runs in this process."""
         self._pid = os.getpid()
-        self._lock = Lock()
+        self._lock = RLock()
 
     def add_duration(self, phase: str, seconds: float) -> bool:
         """Count the time of a phase, a repeated one in sum; return whether the step keeps times here and is still open."""
@@ -53,7 +53,8 @@ class StepPoint:
 
 _current: ContextVar[StepPoint | None] = ContextVar("rollscope_step", default=None)
 _open: dict[StepPoint, None] = {}
-_lock = Lock()
+# Reentrant, as all locks of the recorder: a signal handler or a finaliser may record while the same thread holds it.
+_lock = RLock()
 
 
 def current_step() -> StepPoint | None:
@@ -93,7 +94,7 @@ def leave_step(token: Token[StepPoint | None]) -> None:
 def _after_fork() -> None:
     # Whoever held the lock is not in the child.
     global _lock
-    _lock = Lock()
+    _lock = RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -72,6 +72,24 @@ def test_a_log_handler_that_reports_again_does_not_loop(lenient: Memory) -> None
     assert lenient.journal.dropped == {"outer": 1, "inner": 1}
 
 
+def test_a_log_handler_that_raises_is_none_of_the_caller_s_business(lenient: Memory) -> None:
+    """Programs make errors of warnings; a report is counted all the same, and nothing leaves the call that had to make it."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise RuntimeError("no warnings here")
+
+    handler = Handler()
+    gate.logger.addHandler(handler)
+    try:
+        report("dropped", "full", "a first time")
+        gate.notice("hint", "by the way")
+    finally:
+        gate.logger.removeHandler(handler)
+    assert lenient.journal.dropped == {"full": 1}
+    assert gate.counted() == {"full": 1, "hint": 1}
+
+
 def test_a_notice_stays_out_of_the_run_s_counters(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
     """What loses nothing is no loss."""
     gate.notice("hint", "by the way")

@@ -203,6 +203,30 @@ r.event('total', {'spans': count, 'signals': hits[0]})
     assert names(records, SpanEnd).count("work") == total["spans"]
 
 
+def test_a_child_forked_while_a_run_begins_can_begin_one(run_program: Program, read_back: ReadBack) -> None:
+    """The thread that was in `init` is not in the child; its lock must not be either."""
+    run_program(
+        """
+import rollscope.recorder.starting as starting
+held, over = threading.Event(), threading.Event()
+def begin():
+    with starting._lock:
+        held.set()
+        over.wait()
+threading.Thread(target=begin).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    R.init('p', 'e', circumstances=False).event('from the child', {})
+    R.finish()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+over.set()
+"""
+    )
+    assert "from the child" in names(read_back())
+
+
 def test_a_full_limit_refuses_tokens_first_and_run_records_never(run_program: Program, read_back: ReadBack) -> None:
     """With no shipper and little room the program runs on; what was refused is counted in the journal."""
     run_program(

@@ -64,7 +64,7 @@ class _Announcement:
         self._time = recorder.now()
         self._epoch = recorder.epoch
         self._done = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._written = False
 
     def make(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from traceback import format_exception
 
+from ..interruption import pass_on
+
 __all__ = ["is_cancellation", "message_of", "stack_of", "type_name"]
 
 
@@ -24,6 +26,7 @@ def message_of(error: BaseException) -> str:
     try:
         return str(error)
     except Exception as failure:  # noqa: BLE001  # a foreign __str__ may raise anything; its type says what happened
+        pass_on(failure)
         return f"<no message: {type(failure).__name__}>"
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Literal, ParamSpec, TypeVar
 
+from ..interruption import is_interruption
+
 __all__ = ["counted", "forget", "guard", "guarded", "notice", "report", "set_strict", "strict", "swallow", "use_counter"]
 
 P = ParamSpec("P")
@@ -63,25 +65,39 @@ def report(kind: CounterKind, reason: str, message: str, error: BaseException | 
     _seen[reason] += 1
     if _count is not None:
         _count(kind, reason)
-    # A logging handler of the program may record through us again: the second round is counted, not logged.
-    if _seen[reason] == 1 and not getattr(_state, "reporting", False):
-        _state.reporting = True
-        try:
-            logger.warning("rollscope: %s (%s; counted from now on, not logged again)", message, reason, exc_info=error)
-        finally:
-            _state.reporting = False
+    _tell_once(reason, message, error)
 
 
 def notice(reason: str, message: str) -> None:
     """Count and log, once, something that loses nothing: it stays out of the run's own counters."""
     _seen[reason] += 1
-    if _seen[reason] == 1:
-        logger.warning("rollscope: %s (%s; counted from now on, not logged again)", message, reason)
+    _tell_once(reason, message)
+
+
+def _tell_once(reason: str, message: str, error: BaseException | None = None) -> None:
+    # A logging handler of the program may record through us again: the second round is counted, not logged.
+    if _seen[reason] != 1 or getattr(_state, "reporting", False):
+        return
+    _state.reporting = True
+    try:
+        logger.warning("rollscope: %s (%s; counted from now on, not logged again)", message, reason, exc_info=error)
+    except Exception as failure:
+        # The program's handlers may raise, as those that make errors of warnings do; and so may anything where the stack is nearly full.
+        if _strict or is_interruption(failure):
+            raise
+    finally:
+        _state.reporting = False
 
 
 def swallow(error: Exception, reason: str, kind: CounterKind = "failed") -> None:
-    """Count `error` under `reason`, or raise it when the gate is strict. `kind` is `dropped` where a record was lost by it."""
+    """Count `error` under `reason`, or raise it when the gate is strict. `kind` is `dropped` where a record was lost by it.
+
+    What a signal handler of the program raised is counted and goes on to the program.
+    """
     if _strict:
+        raise error
+    if is_interruption(error):
+        report(kind, "interrupted", f"a signal handler raised {type(error).__name__} while something was recorded")
         raise error
     report(kind, reason, f"{type(error).__name__}: {error}", error)
 

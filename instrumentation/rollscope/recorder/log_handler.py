@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 from .. import vocabulary as v
+from ..interruption import pass_on
 from . import gate, session
 from .failures import message_of, type_name
 from .span import current_span
@@ -72,6 +73,7 @@ class LogHandler(logging.Handler):
         try:
             return record.getMessage()
         except Exception as error:  # noqa: BLE001  # a wrong format string is the program's mistake, its line is still worth having
+            pass_on(error)
             return f"{record.msg} ({type(error).__name__} in its arguments)"
 
     def _attributes(self, record: logging.LogRecord, stack_length: int) -> dict[str, Any]:

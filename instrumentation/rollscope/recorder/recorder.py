@@ -11,6 +11,7 @@ from opentelemetry.trace import SpanContext
 
 from ..identity import Identity
 from ..ids import Ids
+from ..interruption import pass_on
 from ..journal import Place
 from ..records import SPAN_PARTS
 from ..settings import Settings
@@ -97,7 +98,8 @@ class Recorder(JournalWriter):
             row = ("s", trace_id, span_id, parent_id, name, kind, now, values, rows, scope)
             try:
                 begun = encode(row)
-            except REFUSED:
+            except REFUSED as error:
+                pass_on(error)
                 begun = self.encoder.refused(row)
             if len(begun) > self.look_above:
                 begun = self.encoder.large(row, begun)

@@ -12,6 +12,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any
 
+from ..interruption import pass_on
 from ..settings import Limits
 from .gate import report
 
@@ -149,6 +150,7 @@ class Sanitiser:
         try:
             text = repr(value)
         except Exception as error:  # noqa: BLE001  # a foreign __repr__ may raise anything; its type says what happened
+            pass_on(error)
             text = f"<{type(value).__qualname__}, repr failed: {type(error).__name__}>"
         return self._unicode(text[: self._limits.repr_length])
 

@@ -10,6 +10,7 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
 from .. import vocabulary as v
+from ..interruption import pass_on
 from ..journal import checksum
 from ..records import decode_start
 from ._compat import activate, current_any_span, deactivate, own_span
@@ -209,7 +210,8 @@ class Span(trace.Span):
                 number = recorder.append(payload, 1, self._place, checksum(rest, self._check))
             else:
                 number = self._end_whole(end)
-        except REFUSED:
+        except REFUSED as error:
+            pass_on(error)
             number = self._end_whole(end)
         if number > 0 and self.tally is not None:
             next(self.tally)

@@ -24,7 +24,7 @@ from .recorder import Recorder
 
 __all__ = ["init", "join"]
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _asked: dict[str, object] = {}
 """What the running run was begun with; a second `init` is compared with it."""
 
@@ -210,4 +210,11 @@ def _register(tokenizer: object, settings: Settings) -> str:
         raise ConfigurationError("the tokenizer cannot be used", shown, cure) from error
 
 
+def _after_fork() -> None:
+    # Whoever held the lock is not in the child.
+    global _lock
+    _lock = threading.RLock()
+
+
 session.on_join(join)
+os.register_at_fork(after_in_child=_after_fork)

@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 from .. import vocabulary as v
 from ..identity import Identity
 from ..ids import Ids
+from ..interruption import pass_on
 from ..journal import Place
 from ..settings import Settings
 from . import gate
@@ -79,7 +80,8 @@ class JournalWriter:
         """Encode one row, cleaned and shortened where it has to be."""
         try:
             payload = encode(row)
-        except REFUSED:
+        except REFUSED as error:
+            pass_on(error)
             payload = self.encoder.refused(row)
         return self.encoder.large(row, payload) if len(payload) > self.look_above else payload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from threading import Lock
+from threading import RLock
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -54,7 +54,7 @@ class Coordinates(msgspec.Struct, frozen=True):
 
 
 _claimed: WeakKeyDictionary[Recorder, OrderedDict[bytes, None]] = WeakKeyDictionary()
-_lock = Lock()
+_lock = RLock()
 
 
 def derived_run(recorder: Recorder) -> str:
@@ -88,7 +88,7 @@ def claim(recorder: Recorder, wanted: Coordinates) -> tuple[Coordinates, bytes |
 def _after_fork() -> None:
     # Whoever held the lock is not in the child.
     global _lock
-    _lock = Lock()
+    _lock = RLock()
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from threading import Lock
+from threading import RLock
 from typing import Any, Literal
 
 from .. import vocabulary as v
@@ -51,7 +51,7 @@ class Trajectory(Scope):
         super().__init__(recorder, span)
         self._epoch = recorder.epoch
         self._hooked = hooks_registered()
-        self._lock = Lock()
+        self._lock = RLock()
         self._outcome: str | None = None
         self._turns = itertools.count()
         self._usage: dict[str, int] = {}
