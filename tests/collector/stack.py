@@ -140,7 +140,7 @@ class Stack:
             return {"runs": []}
         return found
 
-    def until(self, condition: Callable[[], object], what: str, seconds: float = 90) -> None:
+    def until(self, condition: Callable[[], object], what: str, seconds: float = 240) -> None:
         """Wait for something that processes do; fail with the end of their logs."""
         deadline = time.monotonic() + seconds
         while not condition():

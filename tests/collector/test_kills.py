@@ -43,7 +43,7 @@ def ship(stack: Stack, folder: Path) -> None:
     """Send a node folder to the agent by the real shipper."""
     endpoints = resolve_endpoints({"ROLLSCOPE_ENDPOINT": stack.url("agent")})
     assert endpoints is not None
-    assert Shipper(folder, endpoints).drain(30.0)
+    assert Shipper(folder, endpoints).drain(120.0)
 
 
 def test_a_step_that_comes_ten_minutes_late_is_kept(stack: Stack, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_agent_and_gateway_killed_in_the_middle_of_a_run(stack: Stack) -> None:
                 stack.until(lambda before=before: received(stack) > before or demo.poll() is not None, "nothing arrives")  # type: ignore[misc]
                 stack.kill(name)
                 stack.start(name)
-            assert demo.wait(240) == 0, (stack.folder / "demo.log").read_text(errors="replace")[-3000:]
+            assert demo.wait(600) == 0, (stack.folder / "demo.log").read_text(errors="replace")[-3000:]
         finally:
             demo.kill()
             demo.wait()

@@ -58,7 +58,7 @@ def ship(stack: Stack, folder: Path, *spans: SpanEnd) -> None:
         {"ROLLSCOPE_ENDPOINT": stack.url("gateway_http"), "ROLLSCOPE_ENDPOINT_TOKENS": stack.url("gateway_tokens_http")}
     )
     assert endpoints is not None
-    assert Shipper(folder, endpoints).drain(30.0)
+    assert Shipper(folder, endpoints).drain(120.0)
 
 
 def in_jaeger(stack: Stack) -> dict[str, dict[str, Any]]:

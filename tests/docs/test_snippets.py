@@ -26,7 +26,7 @@ def test_python_runs(block: Block, tmp_path: Path) -> None:
     program.write_text(block.text, encoding="utf-8")
     (tmp_path / "config.yaml").write_text("lr: 1e-6\n")
     command = [sys.executable, "-W", "error", str(program)]
-    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stderr
 
 

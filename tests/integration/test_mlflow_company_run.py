@@ -57,7 +57,7 @@ def record(folder: Path, endpoint: str, checkpoint: Path) -> None:
     """Run the program; it returns when all is in the journal, and its shipper goes on."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith(("ROLLSCOPE", "OTEL_"))}
     variables = {"ROLLSCOPE_DIR": str(folder / "journal"), "ROLLSCOPE_ENDPOINT": endpoint, "ROLLSCOPE_SHIPPER_GRACE": "0.5"}
-    subprocess.run([sys.executable, str(PROGRAM), str(checkpoint), str(STEPS)], env=kept | variables, check=True, timeout=120)
+    subprocess.run([sys.executable, str(PROGRAM), str(checkpoint), str(STEPS)], env=kept | variables, check=True, timeout=300)
 
 
 def position(bridge: RunningBridge) -> int:

@@ -34,7 +34,7 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
     finally:
         bridge.terminate()
-        bridge.wait(timeout=120)
+        bridge.wait(timeout=300)
 
 
 @pytest.fixture(scope="module", params=["grpc", "http"])
@@ -42,7 +42,7 @@ def experiment(request: pytest.FixtureRequest, storage: Path) -> tuple[MlflowCli
     """MLflow and the id of the experiment, after the program ran with the exporter of one protocol."""
     protocol = request.param
     address = json.loads((storage / "bridge.json").read_text())[protocol]
-    subprocess.run([sys.executable, str(PROGRAM), protocol, address if "://" in address else f"http://{address}"], check=True, timeout=60)
+    subprocess.run([sys.executable, str(PROGRAM), protocol, address if "://" in address else f"http://{address}"], check=True, timeout=300)
     uri = f"sqlite:///{storage}/mlflow.db"
     ensure_database(uri)  # a client that comes first would build tables beside the backend's
     client = MlflowClient(tracking_uri=uri)

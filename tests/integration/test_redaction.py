@@ -25,7 +25,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int], dict
     env = {name: text for name, text in os.environ.items() if not name.startswith(("ROLLSCOPE", "OTEL_"))}
     env["ROLLSCOPE_SHIPPER_GRACE"] = "0.5"
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), SECRET], cwd=folder, env=env, check=True, capture_output=True, text=True, timeout=120
+        [sys.executable, str(PROGRAM), SECRET], cwd=folder, env=env, check=True, capture_output=True, text=True, timeout=300
     )
     command = [sys.executable, "-m", "rollscope_exporters.cli", "ledger", "--wait", "90", "--json"]
     ledger = json.loads(subprocess.run(command, cwd=folder, env=env, check=False, capture_output=True, text=True).stdout)

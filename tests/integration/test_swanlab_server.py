@@ -108,7 +108,7 @@ def test_an_offline_folder_is_taken_by_swanlabs_own_sync(server: SwanlabServer, 
     assert server.requests == []
     (folder,) = folders_of(tmp_path / "swanlog", "run-1")
     command = [sys.executable, "-m", "swanlab", "sync", "-h", server.host, "-k", KEY, "-p", "samples", "--id", "run-1", str(folder)]
-    done = subprocess.run(command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     (run,) = server.experiments.values()
     assert (run.id, run.states[-1]) == ("run-1", "FINISHED")

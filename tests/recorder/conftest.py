@@ -66,7 +66,7 @@ def run_program(tmp_path: Path) -> Program:
         begin = "import os, signal, sys, threading, time\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         path.write_text(f"{begin}import rollscope.recorder as R\n{textwrap.dedent(program)}")
         done = subprocess.run(
-            [sys.executable, str(path)], cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, timeout=60
+            [sys.executable, str(path)], cwd=tmp_path, env={**os.environ, **env}, capture_output=True, text=True, timeout=300
         )
         if check:
             assert done.returncode == 0, done.stderr

@@ -90,4 +90,4 @@ def no_shipper_left(directory: Path) -> Iterator[None]:
 def run_shipper(directory: Path, *arguments: str, env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
     """Run `python -m rollscope.shipper DIR …` to its end."""
     command = [sys.executable, "-m", "rollscope.shipper", str(directory), *arguments]
-    return subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=90, check=False)
+    return subprocess.run(command, env=dict(env), capture_output=True, text=True, timeout=300, check=False)

@@ -136,7 +136,7 @@ def test_the_demo_ends_with_a_complete_ledger(tmp_path: Path) -> None:
     """A short run into console and JSONL exits with 0, says where to look, and every trajectory is in the files."""
     options = ["--steps", "2", "--workers", "2", "--backends", "console", "jsonl", "--storage", str(tmp_path / "store")]
     command = [sys.executable, "-m", "examples.tool_rl.train", *options]
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "verdict: complete" in result.stdout
     assert "mlflow ui" in result.stdout

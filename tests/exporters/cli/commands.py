@@ -19,5 +19,5 @@ def rollscope(*arguments: object, cwd: Path, **env: str) -> subprocess.Completed
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
     )

@@ -207,7 +207,7 @@ def test_the_command_ends_with_its_pipe(tmp_path: Path) -> None:
             reader = LogReader(tmp_path / "inbox")
         assert process.stdin
         process.stdin.close()
-        assert process.wait(timeout=120) == 0
+        assert process.wait(timeout=300) == 0
     assert values(bridge) == list(range(5))
 
 
@@ -216,6 +216,6 @@ def test_a_newer_store_is_refused(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store.db") as store:
         store.db.execute("PRAGMA user_version = 99")
     command = [sys.executable, "-m", "rollscope_exporters.pipeline", "--storage", str(tmp_path)]
-    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60)
+    result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300)
     assert result.returncode == 78
     assert f"written by a newer rollscope (store layout 99, this one knows {schema.VERSION}); update rollscope" in result.stderr

@@ -109,6 +109,6 @@ def test_a_function_that_cannot_be_had_ends_the_pipeline_with_a_word(tmp_path: P
     """Before anything is read, with the exit code of a wrong configuration: nothing goes through unredacted."""
     command = [sys.executable, "-m", "rollscope_exporters.pipeline", "--storage", str(tmp_path)]
     env = {**os.environ, "ROLLSCOPE__REDACT__FUNCTION": "nowhere:f"}
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 78
     assert "redact.function 'nowhere:f' cannot be loaded" in done.stderr
