@@ -47,21 +47,27 @@ class Producer:
         self.state.set_aside[reason] = self.state.set_aside.get(reason, 0) + 1
 
     def heartbeat(self, time: int, attributes: Mapping[str, object], now: int) -> None:
-        """Take what the shipper says; an older heartbeat than the last one says nothing new. `now`: when it arrived, Unix ns."""
-        if time < self.state.heartbeat:
-            return
+        """Take what the shipper says of it at `time` by its host's clock. `now`: when it arrived, Unix ns.
+
+        What only grows is taken whatever the order; what may change is taken of the latest heartbeat. That is not only a matter of time:
+        a host's clock may have been set back, and then the one that knows of more records, or of the end, is the later one.
+        """
         self.changed = True
         state = self.state
-        state.heartbeat = time
-        state.lags = [*state.lags, now - time][-_LAGS:]
-        state.last_sequence = max(state.last_sequence, _count(attributes.get(v.LAST_SEQUENCE)))
+        last, final = _count(attributes.get(v.LAST_SEQUENCE)), bool(attributes.get(v.FINAL, False))
+        latest = final or (not state.final and (time >= state.heartbeat or last > state.last_sequence))
+        state.last_sequence = max(state.last_sequence, last)
         state.dropped = _most(state.dropped, _counts(attributes.get(v.DROPPED)))
         state.truncated = _most(state.truncated, _counts(attributes.get(v.TRUNCATED)))
         state.failed_calls = _most(state.failed_calls, _counts(attributes.get(v.FAILED_CALLS)))
         deleted = _count(attributes.get(v.DELETED_UPTO))
         if deleted > state.deleted_upto:
             state.deleted_upto, state.deleted_since = deleted, now
-        state.final = bool(attributes.get(v.FINAL, False))
+        if not latest:
+            return
+        state.heartbeat = time
+        state.lags = [*state.lags, now - time][-_LAGS:]
+        state.final = final
         state.abnormal = bool(attributes.get(v.ABNORMAL, False))
         state.open_spans = _open_spans(attributes.get(v.OPEN_SPANS))
         state.open_span_count = max(_count(attributes.get(v.OPEN_COUNT)), len(state.open_spans))

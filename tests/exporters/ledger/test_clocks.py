@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rollscope.shipper.otlp import OpenSpan
 from rollscope_exporters.ledger import RunLedger
 from rollscope_exporters.ledger.clocks import TOLERANCE, disagreements, measure
 from rollscope_exporters.ledger.model import HostLine
 from rollscope_exporters.ledger.states import ProducerState
 
 from ..bridge import SECOND, Bridge
-from ..wire import Process, process, requests
+from ..wire import NOW, Process, process, requests
 
 offsets = st.integers(-100 * SECOND, 100 * SECOND)
 deliveries = st.lists(st.integers(0, 30 * SECOND), min_size=1, max_size=10)
@@ -45,6 +46,31 @@ def test_a_clock_more_than_a_second_off_is_named(bridge: Bridge, behind: float, 
     assert (host.producers, host.clock_offset) == (1, pytest.approx(behind + 0.1))
     assert run.notes == ([f"the clock of {host.host} {said}"] if said else [])
     assert not run.verdict.startswith("incomplete")
+
+
+def test_a_clock_that_is_set_back_hides_nothing(bridge: Bridge) -> None:
+    """What a producer says after its host's clock went back an hour counts: records, losses and the end."""
+    hour = 3600 * SECOND
+    with process() as worker:
+        bridge.take(requests([*worker.items(), worker.heartbeat(now=bridge.now)]))
+        worker.memory.recorder.event("anything", {})
+        span = OpenSpan("work", bytes(16), bytes(8), NOW)
+        bridge.take(requests([*worker.items(), worker.heartbeat(now=bridge.now - hour, spans=[span], full=2)]))
+        (line,) = bridge.ledger("run-1").runs[0].producers
+        assert (line.dropped, len(line.open_spans)) == ({"full": 2}, 1)
+        bridge.take(requests([worker.heartbeat(now=bridge.now - hour, final=True, full=3)]))
+    (line,) = bridge.ledger("run-1").runs[0].producers
+    assert (line.final, line.dropped, line.open_spans) == (True, {"full": 3}, [])
+
+
+def test_the_end_is_not_taken_back(bridge: Bridge) -> None:
+    """A heartbeat that was overtaken by the final one, whatever its time, changes nothing of what may change."""
+    with process() as worker:
+        worker.memory.recorder.event("anything", {})
+        late = worker.heartbeat(now=bridge.now + SECOND, full=5)
+        bridge.take(requests([*worker.items(), worker.heartbeat(now=bridge.now, final=True), late]))
+    (line,) = bridge.ledger("run-1").runs[0].producers
+    assert (line.final, line.dropped) == (True, {"full": 5})
 
 
 def test_a_clock_that_was_set_is_believed(bridge: Bridge) -> None:
