@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import sqlite3
 import stat
 import sys
 import threading
@@ -18,12 +19,18 @@ from ..child import EXIT_SETTINGS, begin
 from ..settings import Problem, Settings, SettingsError, load, wanted_backends
 from ..store import Store, StoreError
 from .loop import Loop
+from .numbering import continue_numbering
 from .redaction import Cleaner
 from .settings import PipelineSettings
 from .trial import Trial
 
 _GRACE = 8.0
 """Seconds for the last commit after the parent is gone."""
+
+_DAMAGED = (
+    "%s is damaged: %s. Everything that arrives stays in the inbox meanwhile. Stop the bridge, move store.db, store.db-wal and store.db-shm away "
+    "and start it again; what backends have taken stays with them, and what only this file held is lost (`sqlite3 store.db .recover` may save it)"
+)
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -36,6 +43,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(load(options.config, os.environ, {"storage": ("--storage", options.storage)}, backends=()), options, stop)
     except (SettingsError, StoreError) as error:
         log.error("%s", error)
+        return EXIT_SETTINGS
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.OperationalError):  # a full disk, a lock: another try may succeed
+            raise
+        log.error(_DAMAGED, options.storage / "store.db", error)
         return EXIT_SETTINGS
 
 
@@ -70,6 +82,7 @@ def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event
             Cleaner(made.redaction)
         except ValueError as error:
             raise SettingsError([Problem("", "redact.function", str(error))]) from error
+        continue_numbering(store, storage)
         trial = Trial(storage / "pipeline.trial", after_crash=options.after_crash)
         Loop(storage, store, made, wanted, trial=trial).run(stop)
 

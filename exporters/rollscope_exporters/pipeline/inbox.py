@@ -66,10 +66,10 @@ class Inbox:
 
 
 def _start(folder: Path, db: sqlite3.Connection) -> dict[int, Position] | None:
-    """Return positions of the store; where the inbox is a new one (its reader's mark is gone), its own beginning.
+    """Return positions of the store; where the inbox or the store is a new one, None: behind what was acknowledged.
 
     What is then read twice is dropped as duplicate.
     """
     if not (folder / "acked").exists():
         return None
-    return {lane: Position(*_decode_position(end)) for lane, end in db.execute("SELECT lane, position FROM inbox")}
+    return {lane: Position(*_decode_position(end)) for lane, end in db.execute("SELECT lane, position FROM inbox")} or None
