@@ -28,8 +28,9 @@ _GRACE = 8.0
 """Seconds for the last commit after the parent is gone."""
 
 _DAMAGED = (
-    "%s is damaged: %s. Everything that arrives stays in the inbox meanwhile. Stop the bridge, move store.db, store.db-wal and store.db-shm away "
-    "and start it again; what backends have taken stays with them, and what only this file held is lost (`sqlite3 store.db .recover` may save it)"
+    "%s is damaged: %s. Everything that arrives stays in the inbox meanwhile. Stop the bridge, move store.db, store.db-wal and "
+    "store.db-shm away and start it again; what backends have taken stays with them, and what only this file held is lost "
+    "(`sqlite3 store.db .recover` may save it)"
 )
 
 log = logging.getLogger("rollscope.pipeline")
