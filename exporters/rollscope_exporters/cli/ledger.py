@@ -7,7 +7,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -42,9 +42,11 @@ def run(options: argparse.Namespace) -> int:
     """Print the ledger; 0 when it is complete."""
     unsent: list[Unsent] = []
     if options.bridge:
+        where = options.bridge
         read = from_bridge(options.bridge, os.environ.get(_TOKEN))
     else:
         storage = storage_of(options)
+        where = f"{storage}{_elsewhere(os.environ)}"
         read = from_storage(storage)
         unsent = find_unsent(storage, os.environ)
     with _telling(options.wait) as tell:
@@ -52,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(as_data(found, unsent))
     else:
-        _print(found, unsent)
+        _print(found, unsent, where)
     return 0 if found and found.complete else 1
 
 
@@ -97,7 +99,13 @@ def as_data(found: Ledger | None, unsent: list[Unsent]) -> dict[str, Any]:
     return {**data, "unsent": msgspec.to_builtins(unsent)}
 
 
-def _print(found: Ledger | None, unsent: list[Unsent]) -> None:
+def _elsewhere(environ: Mapping[str, str]) -> str:
+    """Say how to look at another bridge than the one of this folder, where programs send to one."""
+    endpoint = environ.get("ROLLSCOPE_ENDPOINT")
+    return f"; programs started here send to {endpoint}: ask that bridge with --bridge URL" if endpoint else ""
+
+
+def _print(found: Ledger | None, unsent: list[Unsent], where: str) -> None:
     from rich.console import Console  # takes a while, and JSON does without
 
     from ._tables import print_run
@@ -106,7 +114,7 @@ def _print(found: Ledger | None, unsent: list[Unsent]) -> None:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = 200  # nobody's window: a row stays a line
     if not found:
-        console.print("no run has arrived yet")
+        console.print(f"no run has arrived yet in {where}", highlight=False, markup=False, soft_wrap=True)
     for each in found.runs if found else ():
         print_run(console, each)
     for reason, count in (found.rejected if found else {}).items():

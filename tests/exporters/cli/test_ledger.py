@@ -81,10 +81,14 @@ def test_a_bridge_that_is_not_there_is_an_error(capsys: Output) -> None:
     assert "the bridge at http://127.0.0.1:1 does not answer" in capsys.readouterr().err
 
 
-def test_nothing_yet_is_not_complete(tmp_path: Path, capsys: Output) -> None:
-    """Exit code 1."""
+def test_nothing_yet_is_not_complete(tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 1; it says where it looked, and where programs send to if that is elsewhere."""
     assert main(["ledger", "--storage", str(tmp_path)]) == 1
-    assert capsys.readouterr().out == "no run has arrived yet\n"
+    assert capsys.readouterr().out == f"no run has arrived yet in {tmp_path}\n"
+    monkeypatch.setenv("ROLLSCOPE_ENDPOINT", "http://head:4318")
+    assert main(["ledger", "--storage", str(tmp_path)]) == 1
+    said = f"no run has arrived yet in {tmp_path}; programs started here send to http://head:4318: ask that bridge with --bridge URL\n"
+    assert capsys.readouterr().out == said
 
 
 def test_it_says_when_nobody_ships(tmp_path: Path, capsys: Output) -> None:
