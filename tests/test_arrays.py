@@ -24,6 +24,23 @@ def test_arrays_become_little_endian_bytes(dtype):
     assert normalise(np.array([1, -2, 150_000 if dtype != "u2" else 9]).astype(dtype)[:1], IDS, "output") == b"\x01\0\0\0"
 
 
+@pytest.mark.parametrize("dtype", ["i8", ">i8", "u8", "u4"])
+def test_arrays_with_ids_beyond_32_bits_are_refused(dtype):
+    """They would become other ids; those at the edge are taken."""
+    edge = np.array([0, (1 << 31) - 1]).astype(dtype)
+    assert np.frombuffer(normalise(edge, IDS, "output"), "<i4").tolist() == [0, (1 << 31) - 1]
+    beyond = np.array([5, 1 << 31]).astype(dtype)
+    with pytest.raises(ArrayError, match="output: has ids from 5 to 2147483648, beyond 32 bits"):
+        normalise(beyond, IDS, "output")
+
+
+def test_negative_ids_in_range_are_kept():
+    """Some programs pad with -1 or -100."""
+    assert np.frombuffer(normalise(np.array([-100, -(1 << 31)]), IDS, "output"), "<i4").tolist() == [-100, -(1 << 31)]
+    with pytest.raises(ArrayError, match="beyond 32 bits"):
+        normalise(np.array([-(1 << 31) - 1]), IDS, "output")
+
+
 def test_log_probabilities_become_float16():
     """Floats of any width become float16; what is below its range becomes -inf without a warning."""
     packed = normalise(np.array([-0.5, -1e9]), FLOATS, "logprobs")

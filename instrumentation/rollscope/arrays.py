@@ -22,6 +22,7 @@ FLOATS: Kind = "<f2"
 MASK: Kind = "|u1"
 _SIZE = {IDS: 4, FLOATS: 2, MASK: 1}
 _INT_KINDS = "iub"
+_BEYOND = 1 << 31
 LEAD = 8
 """Ids that a segment is told of those before it: a character may be split between segments."""
 
@@ -121,10 +122,19 @@ def _from_array(values: Any, kind: Kind) -> bytes:
         raise ArrayError(f"has the type {values.dtype}, integers are wanted")
     if values.dtype.str == kind and kind != MASK:
         return values.tobytes()  # type: ignore[no-any-return]
+    if kind == IDS and values.dtype.itemsize >= _SIZE[IDS] and values.size:
+        _check_range(values)
     numpy = sys.modules["numpy"]
     with numpy.errstate(all="ignore"):
         packed: bytes = (values != 0 if kind == MASK else values).astype(kind).tobytes()
     return packed
+
+
+def _check_range(ids: Any) -> None:
+    """Raise `ArrayError` for an id beyond 32 bits: numpy would make another id of it without a word."""
+    # One look is enough for what all ids are, small and not negative: as unsigned numbers negative ones are large.
+    if ids.view(ids.dtype.str.replace("i", "u")).max() >= _BEYOND and not -_BEYOND <= ids.min() <= ids.max() < _BEYOND:
+        raise ArrayError(f"has ids from {ids.min()} to {ids.max()}, beyond 32 bits")
 
 
 def _from_tensor(tensor: Any) -> Any:
