@@ -71,7 +71,7 @@ class Fleet:
     @property
     def held(self) -> dict[str, int]:
         """Why logs must not be sent now, and how many for each reason."""
-        return Counter(filter(None, (member.source.held for member in self.members)))
+        return Counter(filter(None, (member.source.translation.held for member in self.members)))
 
     def look_everywhere(self) -> None:
         """Take in new logs and make every lane due now."""
@@ -87,7 +87,7 @@ class Fleet:
         for member in self._rotated():
             if not member.polls.due(lane, start):
                 continue
-            if member.source.held:
+            if member.source.translation.held:
                 member.polls.nothing(lane, start, _LONGEST)
                 continue
             while size < target and time.monotonic() - start < _GATHERING:
@@ -115,7 +115,7 @@ class Fleet:
 
     def commit(self) -> None:
         """Make lasting what was delivered: first what it said, then how far. Raises `OSError`."""
-        if self._forgot or any(member.source.changed for member in self.members):
+        if self._forgot or any(member.source.producer.changed for member in self.members):
             self._store()
         for member in self.members:
             if member.source.unacknowledged:
@@ -132,14 +132,14 @@ class Fleet:
 
     def last_words(self, members: list[Member]) -> list[Item]:
         """Return what is still to be said of ended producers: spans they left open, then the final heartbeat."""
-        known = [member.source for member in members if member.source.known]
-        aborted = [item for source in known for item in source.aborted()]
-        return aborted + [source.heartbeat(final=True) for source in known]
+        known = [member.source for member in members if member.source.producer.known]
+        aborted = [item for source in known for item in source.open_spans.aborted()]
+        return aborted + [source.vitals.heartbeat(final=True) for source in known]
 
     @staticmethod
     def last_numbers(members: list[Member]) -> list[Item]:
         """Return the final numbers of ended producers as metrics."""
-        return [item for member in members if member.source.known for item in member.source.telemetry(final=True)]
+        return [item for member in members if member.source.producer.known for item in member.source.telemetry(final=True)]
 
     def remove(self, members: list[Member]) -> None:
         """Delete logs that are done with. Raises `OSError`."""
@@ -149,9 +149,9 @@ class Fleet:
         for member in members:
             member.source.rest()
             with contextlib.suppress(FileNotFoundError):
-                os.rename(member.source.folder, done / member.source.producer)
+                os.rename(member.source.folder, done / member.source.producer.id)
             self._members.pop(member.source.folder, None)
-            self._forgot |= self._state.pop(member.source.producer, None) is not None
+            self._forgot |= self._state.pop(member.source.producer.id, None) is not None
         self._clean_up()
 
     def due_at(self, lane: int) -> float:
@@ -175,10 +175,10 @@ class Fleet:
         yield from members[: self._first]
 
     def _store(self) -> None:
-        self._state = {member.source.producer: member.source.memory for member in self.members}
+        self._state = {member.source.producer.id: member.source.producer.remembered for member in self.members}
         write_state(self._directory, self._state)
         for member in self.members:
-            member.source.changed = False
+            member.source.producer.changed = False
         self._forgot = False
 
 

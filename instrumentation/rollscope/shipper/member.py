@@ -18,7 +18,7 @@ class Member:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.polls = Polls(len(LANES))
-        self.pulse = Pulse(source)
+        self.pulse = Pulse(source.vitals)
         self.dead = False
         """Whether the process is known to be dead."""
         self._empty: set[int] = set()
@@ -48,7 +48,7 @@ class Member:
         self.polls.nothing(lane, now, longest)
         if self.dead:
             self._empty.add(lane)
-        elif lane == LANES[-1] and not self.source.alive():
+        elif lane == LANES[-1] and not self.source.producer.alive():
             self.dead = True
             self.polls = Polls(len(LANES))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .otlp import Item
-from .source import Source
+from .vitals import Vitals
 
 _INTERVAL, _SOONEST = 5.0, 1.0
 
@@ -11,8 +11,8 @@ _INTERVAL, _SOONEST = 5.0, 1.0
 class Pulse:
     """The heartbeat of one producer (times are seconds of the monotonic clock)."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, vitals: Vitals) -> None:
+        self._vitals = vitals
         self._told_at = -_INTERVAL
         self._looked_at = 0.0
         self._saying: object = None
@@ -25,12 +25,12 @@ class Pulse:
         if now - max(self._told_at, self._looked_at) < _SOONEST:
             return False
         self._looked_at = now
-        return self._source.loss_counts() != self._told
+        return self._vitals.loss_counts() != self._told
 
     def beat(self) -> Item:
         """Return the heartbeat."""
-        self._saying = self._source.loss_counts()
-        return self._source.heartbeat()
+        self._saying = self._vitals.loss_counts()
+        return self._vitals.heartbeat()
 
     def told(self, now: float) -> None:
         """Note that it was delivered."""

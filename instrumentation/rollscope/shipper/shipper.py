@@ -184,7 +184,7 @@ class Shipper:
     @property
     def _speaking(self) -> list[Member]:
         """Logs of living processes, as far as anything of them may be sent."""
-        return [member for member in self._fleet.members if not member.dead and not member.source.held]
+        return [member for member in self._fleet.members if not member.dead and not member.source.translation.held]
 
     def _look_at_host(self) -> None:
         """Queue what was sampled for the runs that live here; it stands for no record and holds up none."""
@@ -192,14 +192,14 @@ class Shipper:
             return
         self._hosts.start()
         for time_, readings in self._hosts.take():
-            live = [member.source.resource for member in self._speaking if member.source.known]
+            live = [member.source.translation.resource for member in self._speaking if member.source.producer.known]
             self._derived.add_latest(host_items(live, time_, readings))
 
     def _beat(self, now: float) -> None:
         """Send the heartbeats that are due."""
         if not self._heartbeats.free(now):
             return
-        due = [member for member in self._speaking if member.pulse.due(now) and member.source.known]
+        due = [member for member in self._speaking if member.pulse.due(now) and member.source.producer.known]
         if not due:
             if self._heartbeats.attempts.failing:  # and who was to be spoken of has died: its last words will say it
                 self._ended(self._heartbeats, Ended(None, []))
@@ -321,7 +321,7 @@ class Shipper:
         status = self.status
         status.endpoint = self._connection.address
         status.producers = len(self._fleet.members)
-        status.waiting = sum(member.source.waiting() for member in self._fleet.members)
+        status.waiting = sum(member.source.vitals.waiting() for member in self._fleet.members)
         status.count([sender.sent for sender in self._senders])
         if self._derived.dropped:
             status.set_aside["derived gauges"] = self._derived.dropped
