@@ -1,8 +1,12 @@
 """The shipper: one process per node that reads the journals of its producers and sends them as OTLP.
 
 `ensure_running` starts it, `python -m rollscope.shipper DIR` is it. In: log folders below `DIR/producers`. Out: OTLP requests,
-acknowledged positions, `shipper.json`. `otlp/` encodes, `transport/` sends, `delivery` splits and gives up, `source` and `fleet`
-read and acknowledge, `shipper` is the loop.
+acknowledged positions, `shipper.json`.
+
+One log: `source` reads and acknowledges it, `translation` redacts and encodes, `producer` is who writes it, `open_spans` and `vitals` what
+is said of it besides. All logs: `fleet`, each a `member` of it. What goes out: `record_class`, `heartbeats`, `last_words`, `derived`, each
+with a `sender`; `delivery` splits and gives up, `otlp/` is the format, `transport/` the wire, `connection` the peer. `shipper` is the loop,
+`progress` makes lasting how far it is, `health` says how it goes.
 """
 
 from __future__ import annotations

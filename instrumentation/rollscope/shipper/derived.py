@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 from .otlp import Item
+from .sender import Ended, Sender
 
 _LIMIT = 4 << 20
 
@@ -58,3 +59,17 @@ class DerivedGauges:
         self.failing = True
         meanwhile = self.take()
         self.add([*items, *meanwhile])
+
+    def send(self, sender: Sender, now: float) -> None:
+        """Begin to send all there is, when it is the sender's time."""
+        if not self or not sender.free(now):
+            return
+        items = self.take()
+
+        def then(ended: Ended) -> None:
+            if sender.attempts.ended(ended.postponed):
+                self.sent()
+            else:
+                self.give_back(items)
+
+        sender.begin(items, then)

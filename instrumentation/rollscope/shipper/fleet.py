@@ -69,6 +69,11 @@ class Fleet:
             self._members[folder] = Member(source)
 
     @property
+    def speaking(self) -> list[Member]:
+        """Logs of which heartbeats are sent now."""
+        return [member for member in self.members if member.speaking]
+
+    @property
     def held(self) -> dict[str, int]:
         """Why logs must not be sent now, and how many for each reason."""
         return Counter(filter(None, (member.source.translation.held for member in self.members)))

@@ -25,6 +25,11 @@ class Member:
         self._gone_at: float | None = None
 
     @property
+    def speaking(self) -> bool:
+        """Whether the process lives, its log says whose it is, and anything of it may be sent."""
+        return not self.dead and not self.source.translation.held and self.source.producer.known
+
+    @property
     def ended(self) -> bool:
         """Whether the process is dead and everything it wrote was delivered and acknowledged."""
         if self._gone_at is not None and time.monotonic() - self._gone_at < _COMES_BACK:
