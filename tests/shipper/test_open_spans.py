@@ -1,14 +1,11 @@
-"""What is said of a process that ended: its open spans, and whether it had finished."""
+"""Spans that began and did not end: told of while their process lives, closed when it has died."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
 
-import pytest
-
 from rollscope import vocabulary as v
-from rollscope.records import Event
 
 from .peers import http_peer, values
 from .producers import NOW, open_log, span_end, span_start, write
@@ -36,27 +33,3 @@ def test_open_spans_outlive_the_shipper_and_are_closed_for_the_dead(tmp_path: Pa
     assert NOW <= spans["left open"].end_time_unix_nano <= max(NOW + 5, seen)
     assert last_heartbeat(peer)[v.ABNORMAL]
     assert [received.signal for received in peer.taken if received.signal != "metrics"][-1] == "logs"
-
-
-@pytest.mark.parametrize(("finished", "abnormal"), [(True, False), (False, True)])
-def test_a_driver_that_did_not_finish_its_run_is_abnormal(finished: bool, abnormal: bool, tmp_path: Path) -> None:
-    """Whether the run was finished is remembered over restarts of the shipper."""
-    journal = open_log(tmp_path)
-    with http_peer() as peer:
-        write(journal, Event(v.EVENT_RUN_STARTED, NOW, {}))
-        assert ship(tmp_path, peer)
-        if finished:
-            write(journal, Event(v.EVENT_RUN_FINISHED, NOW, {}))
-        journal.close()
-        assert ship(tmp_path, peer)
-    assert last_heartbeat(peer)[v.ABNORMAL] is abnormal
-
-
-def test_a_worker_that_just_ends_is_not_abnormal(tmp_path: Path) -> None:
-    """A process that began no run and left no span open ended well."""
-    journal = open_log(tmp_path)
-    write(journal, span_end())
-    journal.close()
-    with http_peer() as peer:
-        assert ship(tmp_path, peer)
-    assert not last_heartbeat(peer)[v.ABNORMAL]

@@ -1,4 +1,4 @@
-"""What holds up one class of records holds up no other."""
+"""The classes of records travel apart, and what holds up one holds up no other."""
 
 from __future__ import annotations
 
@@ -8,12 +8,27 @@ from pathlib import Path
 
 from rollscope import vocabulary as v
 from rollscope.journal import LogReader
+from rollscope.records import Event
 from rollscope.settings import resolve_endpoints
 from rollscope.shipper.shipper import Shipper
 
 from .peers import Answer, Received, http_peer
-from .producers import open_log, span_end, step_metrics, tokens, write
-from .shipping import PRODUCER, event_names, ship_in_vain, wait_for
+from .producers import NOW, open_log, span_end, step_metrics, tokens, write
+from .shipping import PRODUCER, event_names, ship, ship_in_vain, wait_for
+
+
+def test_the_classes_travel_apart(tmp_path: Path) -> None:
+    """Run and step records, spans with rewards, and tokens go in requests of their own; metrics of them besides."""
+    journal = open_log(tmp_path)
+    write(journal, tokens([1]), span_end(), Event("rl.reward", NOW, {}), step_metrics(1, {"a": 1.0}))
+    journal.close()
+    with http_peer() as peer:
+        assert ship(tmp_path, peer)
+    names = [(received.signal, event_names(received)) for received in peer.taken]
+    ours = [name for name in names if name not in [("logs", {v.EVENT_HEARTBEAT}), ("metrics", set())]]
+    assert len(ours) == 4
+    assert all(name in ours for name in [("logs", {v.EVENT_STEP_METRICS}), ("traces", set()), ("logs", {v.EVENT_TOKENS})])
+    assert ours.index(("traces", set())) < ours.index(("logs", {"rl.reward"}))
 
 
 def test_a_metrics_pipeline_that_is_away_holds_up_nothing(tmp_path: Path) -> None:

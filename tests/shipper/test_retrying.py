@@ -10,8 +10,8 @@ from pathlib import Path
 from rollscope import vocabulary as v
 from rollscope.journal import LogReader
 
-from .peers import Answer, Received, http_peer, values
-from .producers import open_log, span_end, span_start, step_metrics, tokens, write
+from .peers import Answer, Received, http_peer
+from .producers import open_log, span_end, step_metrics, tokens, write
 from .shipping import PRODUCER, last_heartbeat, ship, ship_in_vain
 
 
@@ -55,25 +55,3 @@ def test_a_collector_without_metrics_gets_the_rest(tmp_path: Path) -> None:
         assert ship(tmp_path, peer)
     assert sorted(peer.sequences(PRODUCER)) == [1, 2]
     assert last_heartbeat(peer)[v.DROPPED] == {}
-
-
-def test_a_final_heartbeat_is_repeated_until_it_is_accepted(tmp_path: Path) -> None:
-    """The log is removed only when the peer has the last words, over any number of shippers."""
-
-    def deaf_to_the_end(received: Received) -> Answer | None:
-        return Answer(503) if b"rl.producer.final\x12\x02\x10\x01" in received.message.SerializeToString() else None
-
-    journal = open_log(tmp_path)
-    write(journal, span_end(), span_start())
-    journal.close()
-    with http_peer(deaf_to_the_end) as peer:
-        for _ in range(2):
-            assert not ship(tmp_path, peer, timeout=0.5)
-            assert (tmp_path / "producers" / PRODUCER).is_dir()
-        peer.script = None
-        assert ship(tmp_path, peer)
-    assert peer.sequences(PRODUCER) == [1]
-    assert last_heartbeat(peer)[v.FINAL]
-    group = [received for received in peer.taken if received.signal == "logs"][-1].message.resource_logs[0].resource
-    assert values(group.attributes)[v.RUN_ID] == "run-1"
-    assert not (tmp_path / "producers" / PRODUCER).exists()

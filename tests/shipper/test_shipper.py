@@ -8,12 +8,11 @@ from pathlib import Path
 
 from rollscope import vocabulary as v
 from rollscope.journal import LogReader
-from rollscope.records import Event
 from rollscope.shipper.shipper import Shipper
 
 from .peers import Received, http_peer, values
-from .producers import NOW, open_log, span_end, span_start, step_metrics, tokens, write
-from .shipping import PRODUCER, event_names, last_heartbeat, ship
+from .producers import open_log, span_end, span_start, step_metrics, tokens, write
+from .shipping import PRODUCER, last_heartbeat, ship
 
 
 def test_a_dead_producer_is_sent_whole_and_its_log_removed(tmp_path: Path) -> None:
@@ -51,31 +50,6 @@ def test_a_live_producer_is_acknowledged_and_kept(tmp_path: Path) -> None:
     assert last_heartbeat(peer)[v.FINAL]
 
 
-def test_the_classes_travel_apart(tmp_path: Path) -> None:
-    """Run and step records, spans with rewards, and tokens go in requests of their own; metrics of them besides."""
-    journal = open_log(tmp_path)
-    write(journal, tokens([1]), span_end(), Event("rl.reward", NOW, {}), step_metrics(1, {"a": 1.0}))
-    journal.close()
-    with http_peer() as peer:
-        assert ship(tmp_path, peer)
-    names = [(received.signal, event_names(received)) for received in peer.taken]
-    ours = [name for name in names if name not in [("logs", {v.EVENT_HEARTBEAT}), ("metrics", set())]]
-    assert len(ours) == 4
-    assert all(name in ours for name in [("logs", {v.EVENT_STEP_METRICS}), ("traces", set()), ("logs", {v.EVENT_TOKENS})])
-    assert ours.index(("traces", set())) < ours.index(("logs", {"rl.reward"}))
-
-
-def test_a_log_without_records_goes_silently(tmp_path: Path) -> None:
-    """A process that recorded nothing, or a removal cut short, leaves nothing to say."""
-    open_log(tmp_path).close()
-    leftover = tmp_path / "producers" / "bbbbbbbbbbbbbbbb"
-    leftover.mkdir()
-    (leftover / "alive").touch()
-    with http_peer() as peer:
-        assert ship(tmp_path, peer)
-    assert list((tmp_path / "producers").iterdir()) == []
-
-
 def test_many_logs_share_requests_and_few_files(tmp_path: Path) -> None:
     """Two hundred producers arrive whole, in far fewer requests, without a file kept open for each."""
     for n in range(200):
@@ -99,17 +73,3 @@ def test_many_logs_share_requests_and_few_files(tmp_path: Path) -> None:
     assert len(peer.taken) < 20
     assert most - before < 100
     assert list((tmp_path / "producers").iterdir()) == []
-
-
-def test_heartbeats_reach_a_collector_as_metrics_too(tmp_path: Path) -> None:
-    """The last numbers of a producer that ended are sent before its log goes."""
-    journal = open_log(tmp_path)
-    write(journal, span_end(), step_metrics(1, {"a": 1.0}))
-    journal.count("dropped", "full", 3)
-    journal.close()
-    with http_peer() as peer:
-        assert ship(tmp_path, peer)
-    points = {metric.name: metric for metric in peer.metrics() if metric.name.startswith("rl.telemetry.")}
-    assert points[v.METRIC_RECORDS].sum.data_points[0].as_int == 2
-    assert points[v.METRIC_DROPPED].sum.data_points[0].as_int == 3
-    assert points[v.METRIC_ALIVE].gauge.data_points[0].as_double == 0
