@@ -70,7 +70,7 @@ class Fleet:
 
     @property
     def speaking(self) -> list[Member]:
-        """Logs of which heartbeats are sent now."""
+        """Logs of living processes, as far as anything of them may be sent."""
         return [member for member in self.members if member.speaking]
 
     @property
