@@ -109,6 +109,21 @@ def test_a_wrong_number_is_counted_not_raised():
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_child_that_leaves_an_inherited_step_records_none_of_it(rollscope_memory):
+    """Step and phase are the parent's, as are their times: the child's would be others, under the same names."""
+
+    def leave():
+        before = len(rollscope_memory.records)
+        phase.__exit__(None, None, None)
+        step.__exit__(None, None, None)
+        return [type(record).__name__ for record in rollscope_memory.records[before:]]
+
+    with rs.step(3) as step, rs.phase("rollout") as phase:
+        assert in_child(leave) == []
+    assert rollscope_memory.event(v.EVENT_STEP_METRICS).attributes[v.METRICS].keys() == {"phase_s/rollout", "phase_s/step"}
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_a_phase_in_a_forked_worker_logs_its_own_time(rollscope_memory):
     """The child belongs to the step but cannot add to the parent's record."""
 

@@ -89,6 +89,8 @@ class Step(Scope):
     def _finish(self, error: BaseException | None) -> None:
         close_step(self._point)
         durations = {f"{PHASE_SECONDS}{name}": seconds for name, seconds in self._point.take_durations().items()}
+        if self.span.inherited:  # the step is the parent process's, as is the time it takes
+            return
         durations[f"{PHASE_SECONDS}step"] = (self._recorder.tick() - self._tick) / 1e9
         record_metrics(self._recorder, durations, self.index, None)
 
@@ -115,6 +117,8 @@ class Phase(Scope):
         self._tick = recorder.tick()
 
     def _finish(self, error: BaseException | None) -> None:
+        if self.span.inherited:
+            return
         seconds = (self._recorder.tick() - self._tick) / 1e9
         if self._point is None or not self._point.add_duration(self.name, seconds):
             index = None if self._point is None else self._point.index

@@ -52,6 +52,22 @@ def test_what_comes_after_the_end_is_counted_not_raised() -> None:
     R.finish()
 
 
+def test_what_comes_after_the_end_is_no_loss_of_the_next_run(read_back: ReadBack) -> None:
+    """A judge that still holds a trajectory of the run before, in a sweep: the next run's log knows nothing of it."""
+    first = R.init("p", "first", circumstances=False)
+    assert first is not None
+    span = first.start_span("judged late")
+    R.finish()
+    second = R.init("p", "second", circumstances=False)
+    assert second is not None
+    assert second.journal is not None
+    span.end()
+    first.event("late", {})
+    assert second.journal.counters().dropped == {}  # type: ignore[attr-defined]
+    R.finish()
+    assert gate.counted() == {"closed": 2}
+
+
 def test_a_program_that_ends_finishes_its_run(run_program: Program, read_back: ReadBack) -> None:
     """Nobody has to call `finish`."""
     run_program(BEGIN)

@@ -29,6 +29,20 @@ def test_a_process_that_joins_gets_the_same() -> None:
     assert Redaction.of(None, found.to_environment()) == found
 
 
+def test_patterns_and_keys_of_any_letters_reach_other_processes_whole() -> None:
+    """A pattern over several lines, and keys with commas: cut apart they would be others, or none."""
+    found = Redaction.of({"keys": ["a,b", '["c"]'], "patterns": ["(?x) (\n sk-\\d+ # one\n | é\0 )", "[ab]", '["x"]']}, {})
+    env = found.to_environment()
+    assert not any("\0" in text for text in env.values())
+    assert Redaction.of(None, env) == found
+
+
+def test_what_only_begins_like_json_is_taken_as_it_is_written() -> None:
+    """A class of letters opens with a bracket too."""
+    found = Redaction.of(None, {"ROLLSCOPE_REDACT_PATTERNS": "[a-f]{8}\nsk-", "ROLLSCOPE_REDACT_KEYS": "[x, y"})
+    assert (found.patterns, found.keys) == (("[a-f]{8}", "sk-"), ("[x", "y"))
+
+
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [

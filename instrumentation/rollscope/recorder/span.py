@@ -305,6 +305,11 @@ class Span(trace.Span):
         """Return whether the span is still open."""
         return self._open
 
+    @property
+    def inherited(self) -> bool:
+        """Whether a parent process began it before it forked: it is left to that one."""
+        return self._epoch != self._recorder.epoch
+
     def _changed(self) -> Changes:
         if self._changes is None:
             changes = Changes()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from .. import vocabulary as v
 from ..errors import ConfigurationError
@@ -16,6 +15,7 @@ from ..journal import JournalError
 from ..launchers import Place, find_place, shared_run_id
 from ..settings import Settings, disabled, load_settings
 from . import attempts, ending, gate, session
+from .arguments import check_types, count, mapping, words
 from .checks import check_destinations
 from .environment import DRIVER, TOKENIZER, attempt_of, export, run_of
 from .keeper import keep
@@ -25,6 +25,7 @@ from .recorder import Recorder
 __all__ = ["init", "join"]
 
 _lock = threading.RLock()
+_COMPARED = ("project", "experiment", "run_id", "attempt", "endpoint", "storage", "directory", "role", "rank")
 _asked: dict[str, object] = {}
 """What the running run was begun with; a second `init` is compared with it."""
 
@@ -32,10 +33,10 @@ _asked: dict[str, object] = {}
 def init(
     project: str | None = None,
     experiment: str | None = None,
-    config: Mapping[str, Any] | None = None,
-    tags: Iterable[str] = (),
+    config: object = None,
+    tags: str | Iterable[str] = (),
     notes: str = "",
-    backends: Iterable[str] | None = None,
+    backends: str | Iterable[str] | None = None,
     *,
     endpoint: str | None = None,
     storage: str | os.PathLike[str] | None = None,
@@ -61,7 +62,8 @@ def init(
     The process that begins the run is its driver: it records config, tags and circumstances, and how the run ended. Processes that inherit
     its environment are workers of the run, with or without a call of `init`; so are the ranks above 0 of a parallel job.
 
-    project, experiment: where backends show the run and under which name. config: any nested map, recorded as JSON with secrets masked.
+    project, experiment: where backends show the run and under which name. config: any nested map, dataclass or argparse namespace,
+    recorded as JSON with secrets masked.
     backends: what the run asks the bridge for. endpoint: OTLP address, `http://host:4318` or `grpc://host:4317`. storage: folder of the
     embedded bridge. directory: the node folder (`ROLLSCOPE_DIR`). tokenizer: object, path or name for token2text. run_id, attempt, resume:
     continue a run; a known `run_id` gets the next attempt unless `resume=False`. role, rank: of this process. dataset, dataset_digest: what
@@ -75,17 +77,12 @@ def init(
     if disabled():
         session.use(None)
         return None
-    asked: dict[str, object] = {
-        "project": project,
-        "experiment": experiment,
-        "run_id": run_id,
-        "attempt": attempt,
-        "endpoint": endpoint,
-        "storage": storage and os.fspath(storage),
-        "directory": directory and os.fspath(directory),
-        "role": role,
-        "rank": rank,
-    }
+    given = dict(locals())
+    check_types(given)
+    asked = {name: os.fspath(value) if isinstance(value := given[name], os.PathLike) else value for name in _COMPARED}
+    settled = mapping("config", config)
+    rank, attempt = count("rank", rank), count("attempt", attempt)
+    wanted, labels = words("backends", backends), words("tags", tags)
     with _lock:
         running, _ = session.snapshot()
         if running is not None:
@@ -99,7 +96,6 @@ def init(
         joins = env.get(DRIVER) and run_of(env)
         driver = not joins and place.rank in (None, 0)
         run = joins or _new_run(env, settings, place, project, experiment, run_id, attempt, resume, driver=driver)
-        wanted = [backends] if isinstance(backends, str) else list(backends or ())
         check_destinations(settings, wanted if driver else [])
         check_folder(settings.directory)
         recorder = _recorder(run, place, settings, system, algorithm)
@@ -110,7 +106,7 @@ def init(
             from .announcing import announce  # the driver's alone, and it brings subprocess
 
             announce(
-                recorder, config=config, tags=tags, notes=notes, backends=wanted, dataset=dataset, digest=dataset_digest,
+                recorder, config=settled, tags=labels, notes=notes, backends=wanted, dataset=dataset, digest=dataset_digest,
                 circumstances=circumstances,
             )  # fmt: skip
     if set_global:

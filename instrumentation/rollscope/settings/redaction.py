@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -73,10 +74,17 @@ class Redaction(msgspec.Struct, frozen=True):
 
     def to_environment(self) -> dict[str, str]:
         """Return the variables by which a process that joins the run gets this setting."""
-        return {_KEYS: ",".join(self.keys), _PATTERNS: "\n".join(self.patterns), _FUNCTION: self.function, _PLACE: self.place}
+        return {_KEYS: _joined(self.keys), _PATTERNS: _joined(self.patterns), _FUNCTION: self.function, _PLACE: self.place}
+
+
+def _joined(words: tuple[str, ...]) -> str:
+    """JSON, as a pattern may hold line ends and a key commas."""
+    return msgspec.json.encode(words).decode() if words else ""
 
 
 def _split(text: str, by: str) -> tuple[str, ...]:
+    with contextlib.suppress(msgspec.DecodeError):  # a list as JSON; text that only begins like one is what people write
+        return msgspec.json.decode(text, type=tuple[str, ...])
     return tuple(part for part in (part.strip() for part in text.split(by)) if part)
 
 

@@ -59,6 +59,14 @@ def disabled(env: Mapping[str, str] | None = None) -> bool:
     return environment_bool(env, "ROLLSCOPE_DISABLED") or environment_bool(env, "OTEL_SDK_DISABLED")
 
 
+def _absolute(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path).absolute()
+    except FileNotFoundError as error:
+        cure = "change into one that exists, or give ROLLSCOPE_STORAGE and ROLLSCOPE_DIR as absolute paths"
+        raise ConfigurationError("the working directory is gone, and a path is relative to it", str(path), cure) from error
+
+
 def load_settings(
     env: Mapping[str, str] | None = None,
     *,
@@ -71,10 +79,10 @@ def load_settings(
 ) -> Settings:
     """Join arguments and environment; an argument goes first. Raises `ConfigurationError` for a value that cannot work."""
     env = os.environ if env is None else env
-    place = Path(storage or env.get("ROLLSCOPE_STORAGE") or _DEFAULT_STORAGE).absolute()
+    place = _absolute(storage or env.get("ROLLSCOPE_STORAGE") or _DEFAULT_STORAGE)
     resource = _resource_attributes(env.get("OTEL_RESOURCE_ATTRIBUTES", ""))
     return Settings(
-        directory=Path(directory or env.get("ROLLSCOPE_DIR") or place / "journal").absolute(),
+        directory=_absolute(directory or env.get("ROLLSCOPE_DIR") or place / "journal"),
         storage=place,
         endpoint=endpoint or env.get("ROLLSCOPE_ENDPOINT") or None,
         endpoints=resolve_endpoints(env, endpoint),
