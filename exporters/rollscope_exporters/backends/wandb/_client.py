@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import time
@@ -11,36 +10,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records import Artifact
-from .._hosts import PREFIX
-from .._logfile import LogFile
 from .._protocol import RejectedError, UnavailableError
 from ._artifacts import aliases_of, make_artifact
-from ._compat import (
-    LoggedRow,
-    abandon_client,
-    artifact_id,
-    bound,
-    client_id,
-    is_alive,
-    is_committed,
-    log_path,
-    media_path,
-    parse_record,
-)
+from ._axes import Axes
+from ._compat import bound, is_committed, media_path
 from ._config import WandbConfig
-from ._guard import ClientLost, guarded, is_lost, is_outage, later, within
+from ._guard import guarded, is_lost, is_outage, later, within
 from ._identity import Identity
-from ._names import AXIS, HOURS, ROW
+from ._names import ROW
 from ._opening import open_run, prepare
 from ._rows import Bins, Row
 from ._server import Server
 from ._values import value_of
+from ._written import Written
 
 if TYPE_CHECKING:
     from wandb import Artifact as WandbArtifact
 
-_FLUSHED_WITHIN = 20.0
-"""Seconds without a new row in the transaction log, with rows on their way, that mean that the client has died."""
 _GRACE = 10.0
 
 
@@ -53,21 +39,17 @@ class Client:
         prepare(config, root)
         with guarded(server):
             self._run = open_run(config, server, root, identity, online)
-            self._define()
+            self._axes = Axes(self._run, config.summaries)
         self.folder = Path(self._run.dir).parent
-        self._log = LogFile(log_path(self.folder, identity.id))
-        self._logged = self._durable = 0
-        self._ended = False
-        self._id = identity.id
+        self._written = Written(self.folder, identity.id, config.flush_interval)
+        self._logged = 0
         self._artifacts: list[WandbArtifact] = []
-        self._unsynced: list[str] = []
-        self._defined: set[str] = set()
 
     def log(self, number: int, row: Row) -> list[str]:
         """Log a row; returns the names of the files that it refers to."""
         values, names = self._placed(number, row)
         with guarded():
-            self._define_keys(row)
+            self._axes.define(row)
             self._run.log({**values, ROW: number}, commit=True)
         self._logged = number + 1
         return names
@@ -81,7 +63,7 @@ class Client:
         names: list[str] = []
         with guarded(), tempfile.TemporaryDirectory() as folder:
             values = {key: self._shown(key, number, value, Path(folder), names) for key, value in row.items()}
-        self._unsynced += names
+        self._written.expect(names)
         return values, names
 
     def _shown(self, key: str, number: int, value: object, folder: Path, names: list[str]) -> object:
@@ -121,7 +103,7 @@ class Client:
         """
         try:
             self.hand_over(made, aliases)
-            committed = later(lambda: is_committed(made, None)) if self.online else self._until_held(made)
+            committed = later(lambda: is_committed(made, None)) if self.online else self._written.holds(made)
             while not committed():
                 if not is_open():
                     raise UnavailableError("the folder was closed before the artifact was away")
@@ -138,17 +120,6 @@ class Client:
         except ValueError as error:  # of another type than its earlier versions
             raise RejectedError(f"W&B takes no such artifact: {error}") from error
 
-    def _until_held(self, made: WandbArtifact) -> Callable[[], bool]:
-        log, wanted = LogFile(log_path(self.folder, self._id)), client_id(made)
-
-        def is_held() -> bool:
-            found = any(artifact_id(raw) == wanted for raw in log.read())
-            if found:
-                log.sync()
-            return found
-
-        return is_held
-
     def describe(self, identity: Identity) -> None:
         """Bring what is told of the run up to date."""
         with guarded():
@@ -162,7 +133,7 @@ class Client:
 
     def wait(self) -> None:
         """Return when every row stands in the transaction log, on the disk. Raises `ClientLost` when they never do."""
-        self._until(lambda: self._durable >= self._logged)
+        self._written.wait_for_rows(self._logged)
 
     def finish(self, exit_code: int, *, interrupted: bool = False) -> None:
         """End the folder, uploading for `finish_timeout` at most. Raises `ClientLost` when the client hangs; it is then killed."""
@@ -174,51 +145,4 @@ class Client:
 
         with guarded():
             within(self._config.finish_timeout + _GRACE, end)
-        self._until(lambda: self._ended)
-
-    def _until(self, is_written: Callable[[], bool]) -> None:
-        until = time.monotonic() + _FLUSHED_WITHIN
-        while True:
-            if self._read_log():
-                until = time.monotonic() + _FLUSHED_WITHIN
-            if is_written():
-                break
-            if time.monotonic() > until or not is_alive():
-                abandon_client()
-                raise ClientLost("W&B's client does not write its transaction log any more")
-            time.sleep(min(0.02, self._config.flush_interval))
-        for name in self._unsynced:
-            with open(media_path(self.folder, name), "rb") as file:
-                os.fsync(file.fileno())
-        self._unsynced.clear()
-        self._log.sync()
-
-    def _read_log(self) -> bool:
-        """Take note of what has been written since; whether that was anything."""
-        before = self._durable
-        for raw in self._log.read():
-            record = parse_record(raw)
-            if isinstance(record, LoggedRow):
-                self._durable = max(self._durable, record.number + 1)
-            elif record is not None and record.kind == "exit":
-                self._ended = True
-        return self._durable > before
-
-    def _define(self) -> None:
-        self._run.define_metric(AXIS, hidden=True)
-        self._run.define_metric(ROW, hidden=True, summary="none")
-        self._run.define_metric(HOURS, hidden=True, summary="none")
-        self._run.define_metric("*", step_metric=AXIS, step_sync=False)
-
-    def _define_keys(self, row: Row) -> None:
-        """Define by name what `*` does not fit: of several patterns that fit, the library takes any."""
-        for key in row.keys() - self._defined:
-            self._defined.add(key)
-            summary = next((kind for pattern, kind in self._config.summaries.items() if _fits(key, pattern)), None)
-            axis = HOURS if key.startswith(PREFIX) else AXIS
-            if summary or axis != AXIS:
-                self._run.define_metric(key, step_metric=axis, step_sync=False, summary=summary)
-
-
-def _fits(key: str, pattern: str) -> bool:
-    return key.startswith(pattern[:-1]) if pattern.endswith("*") else key == pattern
+        self._written.wait_for_end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -49,8 +50,12 @@ class RunFiles:
     def needs_sync(self) -> NeedsSync | None:
         return msgspec.json.decode(self._needs_sync.read_bytes(), type=NeedsSync) if self._needs_sync.exists() else None
 
-    def mark_needs_sync(self, mark: NeedsSync) -> None:
+    def mark_needs_sync(self, reason: str, exit_code: int | None = None) -> NeedsSync:
+        """Note that the server lacks something, since the first such note."""
+        known = self.needs_sync
+        mark = NeedsSync(known.since if known else time.time(), reason, exit_code)
         _replace(self._needs_sync, msgspec.json.encode(mark))
+        return mark
 
     def clear_needs_sync(self) -> None:
         self._needs_sync.unlink(missing_ok=True)

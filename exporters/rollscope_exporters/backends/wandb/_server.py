@@ -71,3 +71,9 @@ class Server:
         except ValueError as error:
             raise UnavailableError(f"what answers at {self.base_url} is no W&B: check backends.wandb.base_url") from error
         return data
+
+
+def is_online(config: WandbConfig, server: Server) -> bool:
+    """Where the configuration leaves it open: as `WANDB_MODE` says, else online when there is an API key."""
+    said = config.mode if config.mode != "auto" else os.environ.get("WANDB_MODE", "")
+    return said == "online" or (said not in {"offline", "disabled", "dryrun"} and bool(server.api_key))
