@@ -38,13 +38,15 @@ class Meta(msgspec.Struct):
 class OpenTrace:
     """A trace in memory; its parts may be in the store only."""
 
-    __slots__ = ("fresh", "meta", "parts", "queue", "run", "touched")
+    __slots__ = ("cached", "fresh", "meta", "parts", "queue", "run", "touched")
 
     def __init__(self, run: str, meta: Meta, parts: list[Part] | None, touched: int) -> None:
         self.run = run
         self.meta = meta
         self.parts = parts
         """Parts that are in the store, None when they have to be read."""
+        self.cached = 0
+        """Bytes of memory that `parts` take, about."""
         self.fresh: list[Part] = []
         """Parts that are not in the store yet."""
         self.touched = touched
