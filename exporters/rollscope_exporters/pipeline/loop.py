@@ -1,14 +1,12 @@
-"""The pipeline at work: read the inbox, commit, acknowledge, look after the store."""
+"""The pipeline at work: read the inbox, commit, acknowledge; what cannot be translated is set aside."""
 
 from __future__ import annotations
 
-import gc
 import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -17,41 +15,21 @@ from rollscope.files import room
 from rollscope.journal import Entry
 
 from ..decode import UndecodableError
-from ..positions import read_workers
 from ..store import Store
 from .engine import Pipeline
 from .inbox import Inbox, decode_request
 from .runs import Wanted
-from .settings import HOUR, SECOND, PipelineSettings
+from .settings import SECOND, PipelineSettings
 from .trial import Trial
-from .trim import trim
+from .upkeep import Upkeep, collecting_seldom
 
 _IDLE = 0.05
 """Seconds between two looks into an empty inbox."""
 _SET_BACK = 60 * SECOND
 """By how much the clock must have been set back for everything that waits to begin anew: less only makes it wait longer."""
-_CARE = 10 * SECOND
-"""Between two looks at what can be deleted."""
 _LONGEST_PAUSE = 30.0
 
 log = logging.getLogger("rollscope.pipeline")
-
-
-@contextmanager
-def _collecting_seldom() -> Iterator[None]:
-    """Leave garbage collection to `Loop._care`.
-
-    A batch is a hundred thousand objects that live until its commit and have no cycles; looking through them again and again takes
-    a third of the time.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-        gc.unfreeze()
 
 
 class Loop:
@@ -73,8 +51,9 @@ class Loop:
         self._wanted = wanted
         self._clock = clock
         self._trial = trial
+        self._upkeep = Upkeep(storage, store, settings, wanted)
         self._now = 0
-        self._cared = self._forgot = self._committed = 0
+        self._committed = 0
         self._behind = False
         self._open()
 
@@ -84,7 +63,7 @@ class Loop:
 
     def run(self, stop: threading.Event) -> None:
         """Work until `stop`; what was read is committed first."""
-        with _collecting_seldom():
+        with collecting_seldom():
             self._run(stop)
         self._inbox.close()
         self._store.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
@@ -111,9 +90,9 @@ class Loop:
     def turn(self) -> bool:
         """One batch and what time brings; False when there was nothing in the inbox."""
         self._look_at_clock()
-        self._care()
+        self._upkeep.look(self._pipeline, self._clock(), busy=self._behind)
         budget = 1 if self._trial.active else self._settings.batch_bytes
-        entries = [] if self._too_large() else self._inbox.read(budget)
+        entries = [] if self._upkeep.too_large() else self._inbox.read(budget)
         self._behind = sum(len(entry.payload) for entry in entries) >= budget
         try:
             self._commit(entries)
@@ -199,7 +178,8 @@ class Loop:
         back = self._now - self._clock()
         if back > _SET_BACK:
             log.warning("the clock was set back by %.0f s; what waits for its time begins to wait anew", back / SECOND)
-            self._now = self._cared = self._forgot = 0
+            self._now = 0
+            self._upkeep.begin_anew()
             self._reopen()
 
     def _time(self, entries: Sequence[Entry]) -> int:
@@ -207,24 +187,3 @@ class Loop:
         if not (entries and self._behind):
             self._now = max(self._now, self._clock())
         return self._now
-
-    def _too_large(self) -> bool:
-        query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-        return bool(self._store.db.execute(query).fetchone()[0] > self._settings.store_bytes)
-
-    def _care(self) -> None:
-        now = self._clock()
-        if now - self._cared < _CARE:
-            return
-        self._cared = now
-        gc.collect()
-        try:
-            workers = read_workers(self._storage)
-        except ValueError as error:
-            log.error("%s; nothing is deleted from the store", error)
-            return
-        while trim(self._store, self._settings, workers, self._wanted, now) and not self._behind:
-            pass
-        if now - self._forgot >= HOUR:
-            self._forgot = now
-            self._pipeline.forget(now)

@@ -1,0 +1,75 @@
+"""Upkeep, now and then: garbage is collected, rows that every backend has passed are deleted, what need not be remembered is forgotten."""
+
+from __future__ import annotations
+
+import gc
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..positions import read_workers
+from ..store import Store
+from .engine import Pipeline
+from .runs import Wanted
+from .settings import HOUR, SECOND, PipelineSettings
+from .trim import trim
+
+_BETWEEN_LOOKS = 10 * SECOND
+"""Between two looks at what can be deleted."""
+
+log = logging.getLogger("rollscope.pipeline")
+
+
+@contextmanager
+def collecting_seldom() -> Iterator[None]:
+    """Leave garbage collection to `Upkeep.look`.
+
+    A batch is a hundred thousand objects that live until its commit and have no cycles; looking through them again and again takes
+    a third of the time.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        gc.unfreeze()
+
+
+class Upkeep:
+    """Looks after one store."""
+
+    def __init__(self, storage: Path, store: Store, settings: PipelineSettings, wanted: Wanted) -> None:
+        self._storage = storage
+        self._store = store
+        self._settings = settings
+        self._wanted = wanted
+        self._looked = self._forgot = 0
+
+    def begin_anew(self) -> None:
+        """Be due at once: the clock was set back."""
+        self._looked = self._forgot = 0
+
+    def look(self, pipeline: Pipeline, now: int, *, busy: bool) -> None:
+        """Do what is due at `now` (Unix ns). `busy`: there is a backlog, of which no time is taken that can be had later."""
+        if now - self._looked < _BETWEEN_LOOKS:
+            return
+        self._looked = now
+        gc.collect()
+        try:
+            workers = read_workers(self._storage)
+        except ValueError as error:
+            log.error("%s; nothing is deleted from the store", error)
+            return
+        while trim(self._store, self._settings, workers, self._wanted, now) and not busy:
+            pass
+        if now - self._forgot >= HOUR:
+            self._forgot = now
+            pipeline.forget(now)
+
+    def too_large(self) -> bool:
+        """Whether the store has reached its limit; the inbox then waits."""
+        query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+        return bool(self._store.db.execute(query).fetchone()[0] > self._settings.store_bytes)
