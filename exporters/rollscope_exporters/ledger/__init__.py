@@ -1,7 +1,7 @@
 """What became of every record: produced, received, delivered, set aside, missing; and the verdict.
 
-The pipeline keeps the numbers (`states`, `sequences`, `totals`); `read_ledger` puts them together with the workers' positions,
-reading only, while the bridge runs and after it has ended.
+The pipeline keeps the numbers (`states`, `sequences`, `totals`); `read_ledger` puts them together with the workers' positions
+(`producer_lines`, `backend_lines`), reading only, while the bridge runs and after it has ended, and `verdict` says what they mean.
 """
 
 from .model import BackendLine, Ledger, ProducerLine, RunLedger
