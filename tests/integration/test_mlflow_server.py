@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import shutil
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ from rollscope import vocabulary as v
 from rollscope_exporters.backends import RejectedError, UnavailableError
 from rollscope_exporters.backends.mlflow import MlflowBackend, MlflowConfig
 from rollscope_exporters.testing import Sampler, deliver, odd_records
-from tests.exporters.backends.readers import all_traces
+from tests.exporters.backends.readers import all_traces, read_mlflow
 from tests.fixtures.mlflow_server import MlflowServer
 from tests.fixtures.ports import free_port
 
@@ -134,6 +136,33 @@ def test_a_resumed_run_with_a_changed_configuration(backend: MlflowBackend, tmp_
     assert run.info.status == "RUNNING"
     assert json.loads(Path(client.download_artifacts(run.info.run_id, "config.json")).read_text()) == {"lr": 2, "new": {"a": [1]}}
     assert json.loads(Path(client.download_artifacts(run.info.run_id, "circumstances.json")).read_text())["python"] == "3.11"
+
+
+@pytest.mark.parametrize("successor", [False, True])
+def test_a_run_that_is_gone_is_made_again(mlflow_store: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, successor: bool) -> None:
+    """Collected by `mlflow gc`, or in a new database: what follows arrives under the old name, also from a successor, and it is said."""
+    path = tmp_path / "mlflow.db"
+    shutil.copy(mlflow_store, path)
+    sampler = Sampler()
+    backend = MlflowBackend(MlflowConfig(), tmp_path, {})
+    deliver(backend, [sampler.started(), sampler.metrics(1)])
+    state = backend.checkpoint()
+    if successor:
+        backend.close()
+        backend = MlflowBackend(MlflowConfig(), tmp_path, state)
+    with sqlite3.connect(path) as db:
+        for table in ("metrics", "latest_metrics", "params", "tags", "runs", "experiment_tags", "experiments"):
+            db.execute(f"DELETE FROM {table}")
+    with caplog.at_level(logging.ERROR):
+        assert deliver(backend, [sampler.metrics(2), sampler.trajectory(), sampler.finished()]) == []
+    backend.close()
+    found = read_mlflow(f"sqlite:///{path}", "run-1")
+    assert found.metrics
+    assert found.trajectories
+    assert (found.name, found.status) == (sampler.started().name, "finished")
+    assert {step for values in found.metrics.values() for step, *_ in values} == {2}
+    assert len(found.trajectories) == 1
+    assert "run run-1 is gone from MLflow" in caplog.text
 
 
 def test_a_run_is_found_by_its_id_never_by_its_name(mlflow_store: Path, tmp_path: Path) -> None:

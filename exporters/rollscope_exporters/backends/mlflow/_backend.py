@@ -24,6 +24,7 @@ from ...records import (
     Trace,
     Trajectory,
 )
+from .._protocol import RejectedError
 from .._uploader import Uploader
 from ._artifacts import log_artifact, log_table
 from ._budget import Budget
@@ -68,7 +69,7 @@ class MlflowBackend:
         known: dict[str, Any] = dict(state)
         self._connection = Connection(config, storage)
         same_store = known.get("uri") == hide_password(self._connection.uri)
-        self._runs = Runs(self._connection, known.get("runs", {}) if same_store else {})
+        self._runs = Runs(self._connection, known.get("runs", {}) if same_store else {}, known.get("titles", {}))
         self._traces = TraceWriter(self._connection, config)
         registered = config.registered_model if config.register_models else ""
         self._uploads = Uploader(storage, "mlflow", Checkpoints(self._connection, registered))
@@ -78,6 +79,16 @@ class MlflowBackend:
         self._counted: set[str] = set()
 
     def write(self, records: Sequence[Record]) -> None:
+        try:
+            self._write(records)
+        except RejectedError:
+            with self._connection.guarded():
+                gone = self._runs.forget_gone({record.run for record in records})
+            if not gone:
+                raise
+            self._write(records)
+
+    def _write(self, records: Sequence[Record]) -> None:
         with self._connection.guarded():
             pending: dict[str, _Pending] = {}
             for record in records:
@@ -94,6 +105,7 @@ class MlflowBackend:
         return {
             "uri": hide_password(self._connection.uri),
             "runs": self._runs.checkpoint(),
+            "titles": self._runs.titles(),
             "budget": self._budget.checkpoint(),
             "names": {run: dict(names) for run, names in self._names.items()},
             "left_out": {reason: dict(runs) for reason, runs in self._left_out.items()},

@@ -55,6 +55,10 @@ class Connection:
             self._experiments[name] = self._find_experiment(name) or self._create_experiment(name)
         return self._experiments[name]
 
+    def forget_experiments(self) -> None:
+        """Look them up again: the store may be another one."""
+        self._experiments.clear()
+
     def all_experiments(self) -> list[str]:
         return [experiment.experiment_id for experiment in self.client.search_experiments(max_results=1000)]
 

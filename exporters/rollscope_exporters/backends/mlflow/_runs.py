@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ...records import RunFinished, RunStarted
@@ -20,6 +21,8 @@ _PER_CALL = 100
 _SHORT = 250
 _FEW = 16
 
+log = logging.getLogger("rollscope.worker")
+
 
 class Handle(NamedTuple):
     """A run of MLflow's."""
@@ -31,12 +34,18 @@ class Handle(NamedTuple):
 class Runs:
     """The runs of one tracking store by our run id."""
 
-    def __init__(self, connection: Connection, state: Mapping[str, list[str]]) -> None:
+    def __init__(self, connection: Connection, state: Mapping[str, list[str]], titles: Mapping[str, list[str]]) -> None:
+        """`titles`: run → its name and project, for runs that have to be made again."""
         self._connection = connection
         self._handles = {run: Handle(*handle) for run, handle in state.items()}
+        self._titles = {run: (name, project) for run, (name, project) in titles.items()}
 
     def checkpoint(self) -> dict[str, list[str]]:
         return {run: list(handle) for run, handle in list(self._handles.items())[-_KNOWN_RUNS:]}
+
+    def titles(self) -> dict[str, list[str]]:
+        """Return the part of the state that is known without the store."""
+        return {run: list(title) for run, title in list(self._titles.items())[-_KNOWN_RUNS:]}
 
     def start(self, record: RunStarted) -> None:
         """Create the run, or reopen the one that has its id; then its configuration, tags and circumstances."""
@@ -44,6 +53,7 @@ class Runs:
         experiment = self._connection.experiment(record.project)
         handle = self._handles.get(record.run) or self._find(record.run, [experiment]) or self._create(record, experiment)
         self._handles[record.run] = handle
+        self._titles[record.run] = (record.name, record.project)
         if client.get_run(handle.run_id).info.status != "RUNNING":
             client.update_run(handle.run_id, status="RUNNING")
         self._write_config(handle.run_id, record)
@@ -60,9 +70,29 @@ class Runs:
         """Return the run of a record; made under the experiment `rollscope` when nothing is known of it."""
         if run not in self._handles:
             found = self._find(run, self._connection.all_experiments())
-            unknown = RunStarted(run=run, name=run, project="rollscope", time=0)
+            name, project = self._titles.get(run, (run, "rollscope"))
+            unknown = RunStarted(run=run, name=name, project=project, time=0)
             self._handles[run] = found or self._create(unknown, self._connection.experiment(unknown.project))
         return self._handles[run]
+
+    def forget_gone(self, runs: Iterable[str]) -> bool:
+        """Forget those of `runs` that the store has no more, so that they are made again; return whether there were any."""
+        gone = [run for run in runs if run in self._handles and not self._exists(self._handles[run])]
+        for run in gone:
+            log.error("run %s is gone from MLflow, with all it had; it is made again for what follows", run)
+            del self._handles[run]
+        if gone:
+            self._connection.forget_experiments()
+        return bool(gone)
+
+    def _exists(self, handle: Handle) -> bool:
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self._connection.client.get_run(handle.run_id)
+        except MlflowException as error:
+            return bool(error.error_code != "RESOURCE_DOES_NOT_EXIST")
+        return True
 
     def _find(self, run: str, experiments: list[str]) -> Handle | None:
         filter_string = f"tags.`{RUN_ID_TAG}` = '{_tag(run)}'"
