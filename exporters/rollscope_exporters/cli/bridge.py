@@ -52,14 +52,14 @@ def run(options: argparse.Namespace) -> int:
 def serve(work: Coroutine[Any, Any, None]) -> int:
     """Run `work`, which makes a bridge and serves, to its end and return the exit code. Raises CommandError."""
     from ..receiver import ListenError
-    from ..supervisor import LockedError, RemovedError
+    from ..supervisor import LockedError, RemovedError, StorageError
 
     try:
         asyncio.run(work)
     except LockedError as error:
         print(f"rollscope: {error}", file=sys.stderr)
         return EXIT_LOCKED
-    except (ListenError, RemovedError, JournalError, OSError) as error:
+    except (ListenError, RemovedError, StorageError, JournalError, OSError) as error:
         raise CommandError(str(error)) from error
     return 0
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import yaml
 
-from ..settings import Settings, backend_config, config_file
+from rollscope.redact import Redactor
+
+from ..settings import Problem, Settings, SettingsError, backend_config, config_file
 from ._common import Commands, add_settings_options, print_json, settings_of
 
 
@@ -27,10 +29,25 @@ def add(commands: Commands) -> None:
 
 def run_check(options: argparse.Namespace) -> int:
     """Load and validate; problems are raised and end with exit code 2."""
-    settings_of(options)
+    settings = settings_of(options)
+    _check_here(settings)
     file = config_file(options.config, os.environ)
     print(f"{file or 'no file; defaults and environment'}: good")
     return 0
+
+
+def _check_here(settings: Settings) -> None:
+    """Raise SettingsError for what is wrong on this machine, where the bridge's processes would find it out."""
+    problems = []
+    if settings.storage.exists() and not settings.storage.is_dir():
+        cure = "Name one on a local disk; it is made if it is not there."
+        problems.append(Problem("", "storage", f"{settings.storage} is no folder", cure))
+    try:
+        Redactor(settings.redact.redaction)
+    except ValueError as error:
+        problems.append(Problem("", "", str(error)))
+    if problems:
+        raise SettingsError(problems)
 
 
 def run_show(options: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ..ledger import Ledger
-from ._common import Commands, add_settings_options, print_json, storage_of
+from ._common import Commands, add_settings_options, print_json, seconds, storage_of
 from ._ledgers import ReadLedger, from_bridge, from_storage
 from ._unsent import Unsent, find_unsent
 
@@ -31,7 +31,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="id, beginning of an id, or name (default: the latest run)")
     waits = "wait up to this long for the run to be complete; ends when it cannot become it any more"
-    parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help=waits)
+    parser.add_argument("--wait", type=seconds, default=0.0, metavar="SECONDS", help=waits)
     parser.add_argument("--json", action="store_true", help="as JSON")
     parser.add_argument("--bridge", metavar="URL", help=f"ask this bridge instead of reading its storage; its token by {_TOKEN}")
     add_settings_options(parser)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ._common import Commands
+from ._common import Commands, seconds
 
 
 def add(commands: Commands) -> None:
@@ -12,7 +12,7 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("ship", help="send what the journals of a node hold", description=__doc__)
     parser.add_argument("directory", metavar="DIR", help="node folder, as in ./rollscope/journal")
     parser.add_argument("--once", action="store_true", help="end when everything that is there was sent")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="how long --once may take (default: %(default)s)")
+    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="how long --once may take (default: %(default)s)")
     parser.set_defaults(run_command=run)
 
 

@@ -82,7 +82,7 @@ def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event
         try:
             Cleaner(made.redaction)
         except ValueError as error:
-            raise SettingsError([Problem("", "redact.function", str(error))]) from error
+            raise SettingsError([Problem("", "", str(error))]) from error
         continue_numbering(store, storage)
         trial = Trial(storage / "pipeline.trial", after_crash=options.after_crash)
         Loop(storage, store, made, wanted, trial=trial).run(stop)

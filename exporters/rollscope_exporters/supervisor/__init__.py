@@ -9,7 +9,7 @@ from __future__ import annotations
 from ._bridge import Bridge, BridgeOptions
 from ._child import Child, ChildSpec
 from ._crew import Crew
-from ._lock import LockedError, RemovedError, StorageLock, read_bridge
+from ._lock import LockedError, RemovedError, StorageError, StorageLock, read_bridge
 from ._plan import Plan, plan
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "LockedError",
     "Plan",
     "RemovedError",
+    "StorageError",
     "StorageLock",
     "plan",
     "read_bridge",

@@ -51,7 +51,7 @@ class Bridge:
     """Receiver, pipeline and workers on one storage folder."""
 
     def __init__(self, settings: Settings, options: BridgeOptions) -> None:
-        """Take the storage. Raises LockedError, JournalError or OSError, each with cause and cure."""
+        """Take the storage. Raises LockedError, StorageError or JournalError, each with cause and cure."""
         self._settings = settings.model_copy(update={"storage": settings.storage.absolute()})
         self._options = options
         self._storage = self._settings.storage

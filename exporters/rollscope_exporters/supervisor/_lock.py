@@ -18,6 +18,10 @@ class LockedError(Exception):
     """When another bridge already runs on the storage."""
 
 
+class StorageError(Exception):
+    """When the storage cannot be used."""
+
+
 class RemovedError(Exception):
     """When the storage was removed under a running bridge."""
 
@@ -26,10 +30,16 @@ class StorageLock:
     """Held from start to end; the system lets go of it when the process ends, however it ends."""
 
     def __init__(self, storage: Path) -> None:
-        """Take the lock. Raises LockedError, or OSError when the folder cannot be written."""
-        storage.mkdir(parents=True, exist_ok=True)
+        """Take the lock. Raises LockedError, or StorageError when the folder cannot be written."""
         self._storage = storage
-        self._lock = FileLock(storage / "bridge.lock")
+        try:
+            storage.mkdir(parents=True, exist_ok=True)
+            self._lock = FileLock(storage / "bridge.lock")
+        except OSError as error:
+            raise StorageError(
+                f"storage: {storage} is no folder that can be written ({error.strerror}). "
+                "Set `storage`, --storage or ROLLSCOPE_STORAGE to one on a local disk"
+            ) from error
         if not self._lock.acquire(_PATIENCE):
             self._lock.close()
             raise LockedError(_held(storage))

@@ -34,7 +34,9 @@ _log = logging.getLogger("rollscope.shipper")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the shipper; the exit code is 0 when it ended as it should, and with `--once` when all was acknowledged."""
     options = _parser().parse_args(arguments)
-    options.directory.mkdir(parents=True, exist_ok=True)
+    if why := _unusable(options):
+        print(f"rollscope: cannot ship: {why}", file=sys.stderr)
+        return 2
     log_to(options.directory)
     while True:
         lock = FileLock(options.directory / LOCK)
@@ -49,6 +51,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A program that began while we ended saw our lock and started no shipper.
         if not ended_alone or not list_logs(options.directory / PRODUCERS):
             return code
+
+
+def _unusable(options: argparse.Namespace) -> str:
+    """Make the node folder, unless only what is in it is to be sent; return why it cannot be used, empty where it can."""
+    if options.once and not options.directory.exists():
+        return f"there is no {options.directory}; name a node folder, as in ./rollscope/journal"
+    try:
+        options.directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        return f"{options.directory} is no folder that can be written ({error.strerror}); name a node folder, as in ./rollscope/journal"
+    return ""
 
 
 def _run(options: argparse.Namespace, ours: Callable[[], bool]) -> tuple[int, bool]:
@@ -95,11 +108,19 @@ def _close_starting(directory: Path) -> None:
         _log.warning("descriptor %s of the starting lock is not ours: %s", descriptor, error)
 
 
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="rollscope ship", description="Send the journals of a node as OTLP.")
     parser.add_argument("directory", type=lambda text: Path(text).absolute(), help="the node folder (ROLLSCOPE_DIR)")
     parser.add_argument("--once", action="store_true", help="send what is there and end; exit code 0 when all was acknowledged")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="how long --once may take (default 60)")
+    parser.add_argument("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="how long --once may take (default 60)")
     grace = os.environ.get("ROLLSCOPE_SHIPPER_GRACE") or str(GRACE)
-    parser.add_argument("--grace", type=float, default=grace, metavar="SECONDS", help=f"end after this long without producers ({GRACE:g})")
+    ends = f"end after this long without producers ({GRACE:g})"
+    parser.add_argument("--grace", type=_seconds, default=grace, metavar="SECONDS", help=ends)
     return parser

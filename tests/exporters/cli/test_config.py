@@ -25,6 +25,16 @@ def test_a_good_configuration_is_good(capsys: Output) -> None:
     assert capsys.readouterr().out == "rollscope.yaml: good\n"
 
 
+def test_what_would_fail_on_this_machine_is_a_problem_too(capsys: Output) -> None:
+    """A storage that is a file, a function that cannot be imported: the bridge's processes would find them out."""
+    Path("x").touch()
+    Path("rollscope.yaml").write_text("storage: ./x\nredact: {function: 'nowhere:f'}\n")
+    assert main(["config", "check"]) == 2
+    error = capsys.readouterr().err
+    assert "storage: x is no folder. Name one on a local disk" in error
+    assert "redact.function 'nowhere:f' cannot be loaded: ModuleNotFoundError" in error
+
+
 def test_no_file_is_good_too(capsys: Output) -> None:
     """Defaults and the environment are a configuration."""
     assert main(["config", "check"]) == 0
