@@ -92,7 +92,7 @@ class Loop:
         self._look_at_clock()
         self._upkeep.look(self._pipeline, self._clock(), busy=self._behind)
         budget = 1 if self._trial.active else self._settings.batch_bytes
-        entries = [] if self._upkeep.too_large() else self._inbox.read(budget)
+        entries = [] if self._upkeep.full(self._clock()) else self._inbox.read(budget)
         self._behind = sum(len(entry.payload) for entry in entries) >= budget
         try:
             self._commit(entries)

@@ -1,7 +1,7 @@
 """Deleting outbox rows that nobody needs any more.
 
 A row is needed while a backend that its run wants has not passed it. A wanted backend that has never started holds its runs' rows
-for a day; every row stays ten minutes at least, so that a backend just asked for finds the beginning of its run.
+for a day; every row stays ten minutes, so that a backend just asked for finds the beginning of its run, unless the store is full.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..ledger import totals
 from ..positions import WorkerState
 from ..store import Store
 from .runs import Wanted
-from .settings import HOUR, PipelineSettings
+from .settings import HOUR
 
 UNSTARTED = 24 * HOUR
 _STEP = 16 * totals.BLOCK
@@ -24,13 +24,13 @@ _STEP = 16 * totals.BLOCK
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def trim(store: Store, settings: PipelineSettings, workers: Sequence[WorkerState], wanted: Wanted, now: int) -> bool:
-    """Delete up to `_STEP` ids of delivered rows in whole blocks; True when there is more to delete."""
+def trim(store: Store, workers: Sequence[WorkerState], wanted: Wanted, now: int, keep: int) -> bool:
+    """Delete up to `_STEP` ids of delivered rows in whole blocks, none younger than `keep` ns; True when there is more to delete."""
     with store.transaction() as db:
         _join(db, store, workers)
     start = store.value("trimmed")
     end = needed_from(store, workers, wanted, now) // totals.BLOCK * totals.BLOCK
-    end = min(end, _first_since(store, now - settings.keep) // totals.BLOCK * totals.BLOCK)
+    end = min(end, _first_since(store, now - keep) // totals.BLOCK * totals.BLOCK)
     stop = min(end, start + _STEP)
     if stop <= start:
         return False

@@ -13,10 +13,12 @@ from ..store import Store
 from .engine import Pipeline
 from .runs import Wanted
 from .settings import HOUR, SECOND, PipelineSettings
-from .trim import trim
+from .trim import needed_from, trim
 
-_BETWEEN_LOOKS = 10 * SECOND
+_BETWEEN_LOOKS, _WHEN_FULL = 10 * SECOND, SECOND
 """Between two looks at what can be deleted."""
+_AT_MOST = 2
+"""Times the limit of the store, whatever holds the space."""
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -54,7 +56,8 @@ class Upkeep:
 
     def look(self, pipeline: Pipeline, now: int, *, busy: bool) -> None:
         """Do what is due at `now` (Unix ns). `busy`: there is a backlog, of which no time is taken that can be had later."""
-        if now - self._looked < _BETWEEN_LOOKS:
+        full = self._size() > self._settings.store_bytes
+        if now - self._looked < (_WHEN_FULL if full else _BETWEEN_LOOKS):
             return
         self._looked = now
         gc.collect()
@@ -63,13 +66,24 @@ class Upkeep:
         except ValueError as error:
             log.error("%s; nothing is deleted from the store", error)
             return
-        while trim(self._store, self._settings, workers, self._wanted, now) and not busy:
+        # Room for what comes is worth more than rows that only a backend might want that nobody has asked for yet.
+        keep = 0 if full else self._settings.keep
+        while trim(self._store, workers, self._wanted, now, keep) and not busy:
             pass
         if now - self._forgot >= HOUR:
             self._forgot = now
             pipeline.forget(now)
 
-    def too_large(self) -> bool:
-        """Whether the store has reached its limit; the inbox then waits."""
+    def full(self, now: int) -> bool:
+        """Return whether the store has reached its limit with records that some backend still needs; the inbox then waits.
+
+        Where every backend has everything, what is left goes with time, and in whole blocks: until twice the limit nothing waits for that.
+        """
+        over = self._size() / self._settings.store_bytes
+        if over <= 1:
+            return False
+        return over > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
+
+    def _size(self) -> int:
         query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-        return bool(self._store.db.execute(query).fetchone()[0] > self._settings.store_bytes)
+        return int(self._store.db.execute(query).fetchone()[0])

@@ -20,8 +20,9 @@ from rollscope_exporters.pipeline.settings import HOUR
 from rollscope_exporters.records import RunFinished, StepMetrics
 from rollscope_exporters.store import Store, schema
 
-from ..bridge import Bridge
+from ..bridge import SECOND, Bridge
 from ..foreign import gauge_request
+from ..ledger.test_ledger import run_through
 from ..wire import process, requests
 
 encode = msgspec.msgpack.Encoder().encode
@@ -165,12 +166,41 @@ def test_an_inbox_that_cannot_be_acknowledged_costs_nothing(tmp_path: Path) -> N
     assert bridge.ledger().rejected == {}
 
 
-def test_a_full_store_lets_the_inbox_wait(tmp_path: Path) -> None:
-    """When no backend takes anything and the store has reached its limit, requests stay in the inbox."""
-    bridge = Bridge(tmp_path, PipelineSettings(store_bytes=1))
+def size(bridge: Bridge) -> int:
+    """Bytes of the store."""
+    return int(bridge.store.db.execute("SELECT (SELECT * FROM pragma_page_count) * (SELECT * FROM pragma_page_size)").fetchone()[0])
+
+
+@pytest.mark.parametrize(("delivered", "limit", "waits"), [(False, 0.9, True), (True, 0.9, False), (True, 0.4, True)])
+def test_a_full_store_lets_the_inbox_wait(tmp_path: Path, delivered: bool, limit: float, waits: bool) -> None:
+    """While a backend has not taken what is there; where all have, only a store of twice its limit waits for what goes with time."""
+    bridge = Bridge(tmp_path)
+    with process() as worker:
+        run_through(worker)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
+    if delivered:
+        bridge.deliver()
+    bridge.settings = PipelineSettings(store_bytes=int(size(bridge) * limit))
     fill(tmp_path, 5, bridge.now)
-    assert not bridge.loop().turn()
-    assert LogReader(tmp_path / "inbox").pending_bytes() > 0
+    assert bridge.loop().turn() is not waits
+    assert (LogReader(tmp_path / "inbox").pending_bytes() > 0) is waits
+
+
+def test_a_full_store_lets_go_at_once_of_what_is_delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that wait for backends nobody has asked for yet must not make senders wait."""
+    for module in ("ledger.totals", "pipeline.outbox"):
+        monkeypatch.setattr(f"rollscope_exporters.{module}.BLOCK", 4)
+    bridge = Bridge(tmp_path)
+    with process() as worker:
+        run_through(worker, steps=20)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
+    bridge.deliver()
+    bridge.now += SECOND
+    drain(bridge.loop())
+    assert bridge.rows()
+    bridge.settings = PipelineSettings(store_bytes=1)
+    drain(bridge.loop())
+    assert len(bridge.rows()) < 4
 
 
 def test_a_store_that_cannot_be_written_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def bridge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bridge:
 def run_trim(bridge: Bridge, seconds: float = 61, wanted: tuple[str, ...] = ("jsonl",)) -> int:
     """Trim until nothing is left to delete; the id of the first row that stayed."""
     bridge.now += int(seconds * SECOND)
-    while trim(bridge.store, bridge.settings, read_workers(bridge.storage), lambda _: wanted, bridge.now):
+    while trim(bridge.store, read_workers(bridge.storage), lambda _: wanted, bridge.now, bridge.settings.keep):
         pass
     return min((row.id for row in bridge.rows()), default=2 * ROWS + 1)
 
