@@ -147,6 +147,35 @@ def test_a_worker_joins_the_run_of_its_environment(monkeypatch: pytest.MonkeyPat
     assert (recorder.identity.run.id, recorder.identity.run.attempt, recorder.identity.role) == ("run-1", 3, "rollout")
 
 
+@pytest.mark.parametrize("asked", [{"experiment": "trial-1"}, {"project": "other"}, {"run_id": "mine"}])
+def test_a_trial_of_a_sweep_is_a_run_of_its_own(
+    asked: dict[str, str], monkeypatch: pytest.MonkeyPatch, read_back: ReadBack, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Started by a program that records, with another name: its configuration and its steps are not the other run's."""
+    for name, value in {"RUN_ID": "sweep", "PROJECT": "p", "RUN_NAME": "sweep", "RUN_ATTEMPT": "3", "DRIVER": "ab" * 8}.items():
+        monkeypatch.setenv(f"ROLLSCOPE_{name}", value)
+    recorder = R.init(**{"project": "p", "experiment": "sweep", "config": {"lr": 1}, **asked}, circumstances=False)
+    assert recorder is not None
+    run = recorder.identity.run
+    assert recorder.driver
+    assert run.id != "sweep"
+    assert run.attempt == 0
+    assert {"project": run.project, "experiment": run.name, "run_id": run.id}.items() >= asked.items()
+    assert len(started(read_back)) == 1
+    assert os.environ["ROLLSCOPE_RUN_ID"] == run.id
+    assert f"init asks for another {next(iter(asked))} than the run 'sweep'" in caplog.text
+
+
+def test_a_rank_that_asks_for_another_run_joins_all_the_same(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """It cannot begin one; that it asked is said."""
+    for name, value in {"RUN_ID": "r", "PROJECT": "p", "RUN_NAME": "n", "DRIVER": "ab" * 8}.items():
+        monkeypatch.setenv(f"ROLLSCOPE_{name}", value)
+    recorder = R.init("p", "other", rank=3)
+    assert recorder is not None
+    assert (recorder.driver, recorder.identity.run.name) == (False, "n")
+    assert "a process of this rank begins none, so it joins that one" in caplog.text
+
+
 def test_a_run_id_of_the_user_s_own_makes_a_driver(monkeypatch: pytest.MonkeyPatch) -> None:
     """A job script that exports the id leaves the beginning to rank 0."""
     monkeypatch.setenv("ROLLSCOPE_RUN_ID", "job-1")

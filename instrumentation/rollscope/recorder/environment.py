@@ -13,9 +13,9 @@ from ..settings import Capture, environment_int
 from . import session
 from .recorder import Recorder
 
-__all__ = ["attempt_of", "environment", "export", "run_of", "variables_of", "withdraw"]
+__all__ = ["attempt_of", "environment", "export", "run_of", "variables_of", "withdraw", "without_run"]
 
-RUN_ID = "ROLLSCOPE_RUN_ID"
+RUN_ID, _NAME, _PROJECT, _ATTEMPT = "ROLLSCOPE_RUN_ID", "ROLLSCOPE_RUN_NAME", "ROLLSCOPE_PROJECT", "ROLLSCOPE_RUN_ATTEMPT"
 DRIVER = "ROLLSCOPE_DRIVER"
 """Producer that began the run: who finds it in the environment is a worker."""
 TOKENIZER = "ROLLSCOPE_TOKENIZER"
@@ -29,9 +29,9 @@ def variables_of(recorder: Recorder) -> dict[str, str]:
         "ROLLSCOPE_DIR": str(settings.directory),
         "ROLLSCOPE_STORAGE": str(settings.storage),
         RUN_ID: run.id,
-        "ROLLSCOPE_RUN_NAME": run.name,
-        "ROLLSCOPE_PROJECT": run.project,
-        "ROLLSCOPE_RUN_ATTEMPT": str(run.attempt),
+        _NAME: run.name,
+        _PROJECT: run.project,
+        _ATTEMPT: str(run.attempt),
         DRIVER: recorder.identity.producer,
         "ROLLSCOPE_ENDPOINT": settings.endpoint or "",
         "ROLLSCOPE_CAPTURE": "" if settings.capture == Capture() else settings.capture.to_text(),
@@ -54,15 +54,20 @@ def run_of(env: Mapping[str, str]) -> Run | None:
         return None
     return Run(
         id=run_id,
-        name=env.get("ROLLSCOPE_RUN_NAME", "") or run_id,
-        project=env.get("ROLLSCOPE_PROJECT", "") or "default",
+        name=env.get(_NAME, "") or run_id,
+        project=env.get(_PROJECT, "") or "default",
         attempt=attempt_of(env) or 0,
     )
 
 
+def without_run(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the run that it carries."""
+    return {name: value for name, value in env.items() if name not in (RUN_ID, _NAME, _PROJECT, _ATTEMPT, DRIVER)}
+
+
 def attempt_of(env: Mapping[str, str]) -> int | None:
     """Return the attempt that an environment carries, or None. Raises `ConfigurationError`."""
-    return environment_int(env, "ROLLSCOPE_RUN_ATTEMPT", default=None)
+    return environment_int(env, _ATTEMPT, default=None)
 
 
 def export(recorder: Recorder) -> None:

@@ -17,7 +17,7 @@ from ..settings import Settings, disabled, load_settings
 from . import attempts, ending, gate, session
 from .arguments import check_types, count, mapping, words
 from .checks import check_destinations
-from .environment import DRIVER, TOKENIZER, attempt_of, export, run_of
+from .environment import DRIVER, TOKENIZER, attempt_of, export, run_of, without_run
 from .keeper import keep
 from .opening import check_folder, opener
 from .recorder import Recorder
@@ -88,12 +88,14 @@ def init(
         if running is not None:
             _again(running, asked)
             return running
-        env = os.environ
+        env: Mapping[str, str] = os.environ
         settings = load_settings(
             directory=directory, storage=storage, endpoint=endpoint, capture=capture, journal_limit=journal_limit, redact=redact
         )
         place = find_place(env, role=role, rank=rank)
         joins = env.get(DRIVER) and run_of(env)
+        if joins and _is_another(joins, given, may_begin=place.rank in (None, 0)):
+            joins, env = None, without_run(env)
         driver = not joins and place.rank in (None, 0)
         run = joins or _new_run(env, settings, place, project, experiment, run_id, attempt, resume, driver=driver)
         check_destinations(settings, wanted if driver else [])
@@ -136,6 +138,19 @@ def _again(running: Recorder, asked: Mapping[str, object]) -> None:
             "init_again",
             f"init was called again with another {', '.join(other)}; the run {run.name!r} ({run.id}) goes on, finish() would end it",
         )
+
+
+def _is_another(carried: Run, given: Mapping[str, object], *, may_begin: bool) -> bool:
+    """Whether `init` asks for another run than the environment carries, as trials of a sweep do that a recorded program starts."""
+    asked = {"run_id": carried.id, "project": carried.project, "experiment": carried.name}
+    other = [name for name, value in asked.items() if given[name] and given[name] != value]
+    if other:
+        does = "it begins a run of its own" if may_begin else "a process of this rank begins none, so it joins that one"
+        gate.notice(
+            "another_run",
+            f"init asks for another {', '.join(other)} than the run {carried.name!r} ({carried.id}) that the environment carries: {does}",
+        )
+    return bool(other) and may_begin
 
 
 def _new_run(
