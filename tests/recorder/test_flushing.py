@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 import rollscope.recorder as R
 from rollscope.journal import LogReader
 from rollscope.recorder import gate
@@ -40,6 +42,16 @@ def test_what_was_acknowledged_is_sent() -> None:
     assert R.flush(60) == R.FlushResult(sent=2, journaled=0, dropped=0)
     recorder.event("e", {})
     assert R.flush(0.01) == R.FlushResult(sent=2, journaled=1, dropped=0)
+
+
+@pytest.mark.parametrize("timeout", [None, "x", float("nan"), -1.0])
+def test_a_timeout_that_is_none_waits_for_nothing(timeout: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in the journal is told as ever."""
+    monkeypatch.setattr(gate, "_strict", False)
+    recorder = R.init("p", "e", circumstances=False)
+    assert recorder is not None
+    recorder.event("one", {})
+    assert R.flush(timeout).journaled == 2  # type: ignore[arg-type]
 
 
 def test_without_a_run_there_is_nothing_to_flush() -> None:

@@ -373,3 +373,38 @@ def test_arguments_that_make_no_sense_are_counted_not_raised(lenient: Memory) ->
     assert lenient.recorder.start_span(odd, links=odd).is_recording() is False
     assert len(lenient.spans) == 1
     assert set(lenient.journal.failed) == {"attribute", "span_event", "link", "status", "exception", "span"}
+
+
+class _Unnamed(type):
+    def __getattribute__(cls, name: str) -> object:
+        if name in ("__module__", "__qualname__", "__name__"):
+            raise RuntimeError(f"{name} is not to be looked at")
+        return super().__getattribute__(name)
+
+
+class OddError(Exception, metaclass=_Unnamed):
+    """An exception whose class raises when it is looked at."""
+
+
+def test_an_exception_that_cannot_be_looked_at_goes_its_way(lenient: Memory) -> None:
+    """The program sees its own exception, and the span is ended."""
+    with pytest.raises(OddError), lenient.recorder.start_span("work"):
+        raise OddError
+    assert lenient.span("work")
+    assert lenient.journal.failed == {"exception": 1}
+
+
+def test_many_attributes_too_many_read_the_span_back_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A map of thousands stands at the beginning of the span; each further attribute must not cost reading it again."""
+    from rollscope.recorder import span as module
+
+    reads: list[object] = []
+    decode = module.decode_start
+    monkeypatch.setattr(module, "decode_start", lambda head: reads.append(head) or decode(head))
+    limit = memory.recorder.limits.attributes
+    with memory.recorder.start_span("work", attributes={f"a{n}": n for n in range(limit)}) as span:
+        span.set_attributes({f"b{n}": n for n in range(100)})
+        span.set_attribute("a0", "again")
+    assert len(reads) == 1
+    assert memory.span("work").attributes["a0"] == "again"
+    assert not any(name.startswith("b") for name in memory.span("work").attributes)

@@ -121,4 +121,4 @@ def _told_by_root(spans: Sequence[Span]) -> list[Message]:
 
 def _integer(span: Span, name: str) -> int | None:
     value = span.attributes.get(name)
-    return value if isinstance(value, int) else None
+    return value if type(value) is int else None  # a bool is no number here

@@ -75,4 +75,4 @@ def _text(spans: Sequence[Span], name: str) -> str:
 
 def _integer(spans: Sequence[Span], name: str) -> int | None:
     value = _first(spans, name)
-    return value if isinstance(value, int) else None
+    return value if type(value) is int else None  # a bool is no number here

@@ -42,10 +42,12 @@ def flush(timeout: float = 5.0) -> FlushResult:
         return FlushResult(0, 0, 0)
     result = FlushResult(0, 0, 0)
     with gate.guard("flush"):
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic()
+        with gate.guard("flush"):  # what is no number of seconds is no time
+            deadline += float(timeout)
         while True:
             result = _look(recorder)
-            if result.journaled == 0 or time.monotonic() >= deadline:
+            if result.journaled == 0 or not time.monotonic() < deadline:
                 return result
             time.sleep(min(_PAUSE, max(0.0, deadline - time.monotonic())))
     return result

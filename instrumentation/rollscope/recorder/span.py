@@ -39,9 +39,12 @@ class Span(trace.Span):
     """
 
     __slots__ = (
-        "_changes", "_check", "_context", "_epoch", "_head", "_open", "_place", "_recorder", "_room", "_tick",
+        "_changes", "_check", "_context", "_epoch", "_first", "_head", "_open", "_place", "_recorder", "_room", "_tick",
         "_token", "identity", "name", "span_id", "start", "tally", "trace_id", "trajectory",
     )  # fmt: skip
+
+    _first: frozenset[str]
+    """Names of the attributes it began with, where they were looked for."""
 
     def __init__(
         self,
@@ -107,9 +110,12 @@ class Span(trace.Span):
 
     def _is_full(self, key: str) -> bool:
         """Return whether `key` would be one attribute too many, once there are as many new ones as there was room for."""
-        limit = self._recorder.limits.attributes
-        names = {*decode_start(self._head).attributes, *self.attributes}.difference(self.identity or ())
-        return len(names) >= limit and key not in names
+        try:
+            first = self._first
+        except AttributeError:  # read back once, as a program that sets one too many sets many; and set by no span that has room
+            first = self._first = frozenset(decode_start(self._head).attributes)
+        names = first.union(self._changed().attributes).difference(self.identity or ())
+        return len(names) >= self._recorder.limits.attributes and key not in names
 
     def drop(self, count: int) -> None:
         """Note that attributes were left out."""
@@ -230,16 +236,19 @@ class Span(trace.Span):
 
         record: add the exception as an event. status: set the status.
         """
-        if isinstance(error, GeneratorExit):
-            return
-        if is_cancellation(error):
-            self.set_attribute(v.CANCELLED, True)
-            return
-        self.set_attribute(v.ERROR_TYPE, type_name(type(error)))
-        if record and isinstance(error, Exception):
-            self.record_exception(error)
-        if status and self.status == 0:
-            self.set_error(f"{type(error).__name__}: {message_of(error)}")
+        try:
+            if isinstance(error, GeneratorExit):
+                return
+            if is_cancellation(error):
+                self.set_attribute(v.CANCELLED, True)
+                return
+            self.set_attribute(v.ERROR_TYPE, type_name(type(error)))
+            if record and isinstance(error, Exception):
+                self.record_exception(error)
+            if status and self.status == 0:
+                self.set_error(f"{type(error).__name__}: {message_of(error)}")
+        except Exception as failure:  # noqa: BLE001  # a foreign exception may raise when its class is looked at
+            swallow(failure, "exception")
 
     def set_error(self, message: str) -> None:
         """Set the status to error, whatever it was."""
