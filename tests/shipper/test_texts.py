@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rollscope.shipper import texts
 from rollscope.shipper.texts import NodeTexts
-from rollscope.tokens import Decoded, Undecoded
+from rollscope.tokens import Decoded, Undecoded, _deadline
 
 _MODULE = """
 import time
@@ -33,7 +32,7 @@ def decoders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodeTexts:
     """The decoders of a node whose run brought a module with tokenizers of its own."""
     (tmp_path / "own_tokenizers.py").write_text(_MODULE, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(texts, "_DEADLINE", 0.2)
+    monkeypatch.setattr(_deadline, "DEADLINE", 0.2)
     return NodeTexts(tmp_path)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from rollscope import vocabulary as v
-from rollscope.tokens import Decoder, TokenizerError, load, pack_ids, unpack_ids
+from rollscope.tokens import Decoded, Decoder, TokenizerError, TooSlowError, in_time, load, pack_ids, unpack_ids
 
 from ..decode import Log
 from ..records import TokenSegment
 from .readings import UnusableError, integer
+
+log = logging.getLogger("rollscope.pipeline")
 
 _ARRAYS = {
     "logprobs": v.TOKENS_LOGPROBS,
@@ -46,7 +49,10 @@ def segment(log: Log) -> TokenSegment:
 
 
 class Texts:
-    """Decodes ids that came without text, with the tokenizers that can be had here. Each tokenizer is tried once."""
+    """Decodes ids that came without text, with the tokenizers that can be had here. Each tokenizer is tried once.
+
+    Loading one runs code of the user's, and so may decoding: what hangs costs its own text, and the pipeline a minute, once.
+    """
 
     def __init__(self, folders: Iterable[Path], loader: Callable[..., Decoder] = load) -> None:
         """`folders` hold registered tokenizers (`<folder>/tokenizers/<digest>…`)."""
@@ -56,16 +62,27 @@ class Texts:
 
     def complete(self, segment: TokenSegment, lead: object) -> TokenSegment:
         """Return the segment with its text, or with the reason why there is none. `lead`: the packed ids before it."""
-        if segment.text is not None or not segment.tokenizer:
+        if segment.text is not None or not segment.tokenizer or TooSlowError.is_reason(segment.undecoded):
             return segment
         decoder = self._decoder(segment.tokenizer)
         if isinstance(decoder, str):
             return replace(segment, undecoded=segment.undecoded or decoder)
         try:
-            decoded = decoder.decode(unpack_ids(lead) if isinstance(lead, bytes) else [], unpack_ids(segment.ids))
+            decoded = self._decode(segment, decoder, unpack_ids(lead) if isinstance(lead, bytes) else [])
+        except TooSlowError as error:
+            log.error("%s and is not used any more", error)
+            self._known[segment.tokenizer] = str(error)
+            return replace(segment, undecoded=str(error))
         except (TokenizerError, ValueError, OverflowError) as error:
             return replace(segment, undecoded=f"{type(error).__name__}: {error}")
         return replace(segment, text=decoded.text, offsets=pack_ids(decoded.offsets), tail=decoded.tail, undecoded="")
+
+    @staticmethod
+    def _decode(segment: TokenSegment, decoder: Decoder, lead: list[int]) -> Decoded:
+        ids = unpack_ids(segment.ids)
+        if decoder.exact:  # a table of ours
+            return decoder.decode(lead, ids)
+        return in_time(segment.tokenizer, lambda: decoder.decode(lead, ids))
 
     def _decoder(self, name: str) -> Decoder | str:
         if name not in self._known:
@@ -76,7 +93,7 @@ class Texts:
         reason = f"tokenizer {name!r} is not to be had here"
         for folder in self._folders:
             try:
-                return self._load(name, folder)
+                return in_time(name, lambda folder=folder: self._load(name, folder))  # type: ignore[misc]
             except (TokenizerError, OSError) as error:
                 reason = str(error)
         return reason

@@ -12,16 +12,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import TypeVar
 
-from ..tokens import Decoded, Decoder, TokenizerError, Undecoded, load
+from ..tokens import Decoded, Decoder, TokenizerError, TooSlowError, Undecoded, in_time, load
 
 _MOST = 4
 _TRY_AGAIN = 60.0
-_DEADLINE = 60.0
-"""Seconds for loading a tokenizer, or for decoding one segment."""
 _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -67,24 +63,11 @@ class NodeTexts:
         return decoder
 
     def _in_time(self, name: str, call: Callable[[], T]) -> T:
-        """Return what `call` returns; one that hangs is left to its thread, and its tokenizer is not asked again."""
-        answer: SimpleQueue[tuple[T, None] | tuple[None, BaseException]] = SimpleQueue()
-
-        def run() -> None:
-            try:
-                answer.put((call(), None))
-            except BaseException as error:  # noqa: BLE001  # raised again by the one who waits
-                answer.put((None, error))
-
-        Thread(target=run, name="rollscope-tokenizer", daemon=True).start()
+        """Return what `call` returns in time; a tokenizer that hangs is not asked again."""
         try:
-            result, error = answer.get(timeout=_DEADLINE)
-        except Empty:
-            reason = f"tokenizer {name!r} took longer than {_DEADLINE:g} s"
-            self._failures[name] = (math.inf, reason)
+            return in_time(name, call)
+        except TooSlowError as error:
+            self._failures[name] = (math.inf, str(error))
             self._decoders.pop(name, None)
-            _log.error("%s and is not used any more", reason)
-            raise TokenizerError(reason) from None
-        if error is not None:
-            raise error
-        return result  # type: ignore[return-value]  # either the result or the error is there
+            _log.error("%s and is not used any more", error)
+            raise

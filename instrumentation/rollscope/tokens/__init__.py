@@ -4,6 +4,7 @@
 segments of ids into text.
 """
 
+from ._deadline import TooSlowError, in_time
 from ._decoder import Decoded, Decoder, TokenizerError, Undecoded
 from ._load import load
 from ._register import register
@@ -13,7 +14,9 @@ __all__ = [
     "Decoded",
     "Decoder",
     "TokenizerError",
+    "TooSlowError",
     "Undecoded",
+    "in_time",
     "load",
     "pack_bits",
     "pack_floats",

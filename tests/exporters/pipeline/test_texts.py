@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 import rollscope as rs
 from rollscope import vocabulary as v
-from rollscope.tokens import Decoded, TokenizerError, pack_ids, register, unpack_ids
+from rollscope.tokens import Decoded, TokenizerError, _deadline, pack_ids, register, unpack_ids
 from rollscope_exporters.pipeline import PipelineSettings
 from rollscope_exporters.pipeline.texts import Texts
 from rollscope_exporters.records import TokenSegment, Trajectory
@@ -69,6 +70,45 @@ def test_a_tokenizer_that_fails() -> None:
     """Its error is the reason, and the ids stay."""
     broken = TokenSegment(span_id="s", time=1, role="output", count=1, ids=pack_ids([0]), tokenizer="t")
     assert texts(Letters).complete(broken, b"").undecoded == "TokenizerError: 0 is no id"
+
+
+class Stuck(Letters):
+    """A plain callable's decoder that hangs."""
+
+    exact = False
+    asked = 0
+
+    def decode(self, lead_ids: Sequence[int], ids: Sequence[int]) -> Decoded:
+        """Take for ever."""
+        Stuck.asked += 1
+        time.sleep(600)
+        raise AssertionError
+
+
+def test_a_tokenizer_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It costs a deadline once, then its text: whatever else the pipeline has to do, of all runs, goes on."""
+    monkeypatch.setattr(_deadline, "DEADLINE", 0.2)
+    stuck = Texts([Path("/folder")], lambda name, folder: Stuck())
+    for _ in range(2):
+        assert stuck.complete(segment(undecoded=""), b"").undecoded == "tokenizer 't' took longer than 0.2 s"
+    assert Stuck.asked == 1
+
+
+def test_a_tokenizer_that_hung_in_the_shipper_is_not_asked() -> None:
+    """It would cost a deadline with every start."""
+    reason = "tokenizer 't' took longer than 60 s"
+    assert texts(Letters).complete(segment(undecoded=reason), b"") == segment(undecoded=reason)
+
+
+def test_loading_has_a_deadline_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module may do anything when it is imported."""
+    monkeypatch.setattr(_deadline, "DEADLINE", 0.2)
+
+    def load(name: str, folder: Path) -> Letters:
+        time.sleep(600)
+        raise AssertionError
+
+    assert Texts([Path("/folder")], load).complete(segment(undecoded=""), b"").undecoded == "tokenizer 't' took longer than 0.2 s"
 
 
 def test_a_registered_tokenizer_is_found(tmp_path: Path) -> None:
