@@ -15,6 +15,8 @@ from .values import known_attributes, record_number, split_number
 
 NEGATIVE = "span with its end before its start"
 NO_IDS = "span without trace id or span id"
+_NO_TRACE, _NO_SPAN = bytes(16), bytes(8)
+"""Ids of zeros are none, by OTLP's word."""
 
 
 def add_spans(group: Group, scopes: Iterable[Any]) -> None:
@@ -23,7 +25,7 @@ def add_spans(group: Group, scopes: Iterable[Any]) -> None:
         name = scope.scope.name
         for span in scope.spans[:]:
             trace_id, span_id = span.trace_id, span.span_id
-            if len(trace_id) == 16 and len(span_id) == 8:
+            if len(trace_id) == 16 and len(span_id) == 8 and trace_id != _NO_TRACE and span_id != _NO_SPAN:
                 group.spans.append(_span(group, span, trace_id.hex(), span_id.hex(), name))
             else:
                 group.reject(NO_IDS)

@@ -127,7 +127,10 @@ def test_a_span_that_ends_before_it_starts() -> None:
     assert group.repaired == {"span with its end before its start": 1}
 
 
-@pytest.mark.parametrize(("trace_id", "span_id"), [(b"", b"s" * 8), (b"t" * 16, b""), (b"t" * 15, b"s" * 8)])
+@pytest.mark.parametrize(
+    ("trace_id", "span_id"),
+    [(b"", b"s" * 8), (b"t" * 16, b""), (b"t" * 15, b"s" * 8), (bytes(16), b"s" * 8), (b"t" * 16, bytes(8))],
+)
 def test_a_span_without_ids_is_rejected(trace_id: bytes, span_id: bytes) -> None:
     """It cannot be told from any other; its neighbours stay."""
     request = one_span()
