@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ._auth import Gate
-from ._encoding import EncodingError, TooLargeError, unpack
+from ._encoding import EncodingError, TooLargeError, finish, unpacking
 from ._intake import RETRY_AFTER, FullError, GarbageError, Intake
 from ._otlp_json import JsonError, to_protobuf
 from ._signals import SIGNALS, Signal
@@ -21,8 +21,10 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 _ACCEPTED = {"accept-encoding": "gzip, zstd, deflate"}
 """Tells a sender what it may pack with (RFC 7694)."""
-_INLINE = 1 << 20
-"""Bytes that are unpacked and converted in the event loop; larger bodies go to a thread."""
+_INLINE_STEPS = 4
+"""Steps of unpacking that are taken in the event loop; what is then left, as of a bomb, is taken in a thread."""
+_INLINE_JSON = 1 << 14
+"""Bytes of JSON that are converted in the event loop; more goes to a thread."""
 
 
 class _Answer(Exception):
@@ -92,16 +94,25 @@ async def _read(request: Request, limit: int, hold: Callable[[int], None]) -> by
 
 async def _plain(signal: Signal, body: bytes, media: str, encoding: str, limit: int) -> bytes:
     """Return the body as protobuf bytes."""
-
-    def convert() -> bytes:
-        plain = unpack(body, encoding, limit)
-        return to_protobuf(signal, plain) if media == JSON else plain
-
     try:
-        return convert() if len(body) <= _INLINE else await asyncio.to_thread(convert)
+        plain = await _unpacked(body, encoding, limit)
+        if media != JSON:
+            return plain
+        return to_protobuf(signal, plain) if len(plain) <= _INLINE_JSON else await asyncio.to_thread(to_protobuf, signal, plain)
     except LookupError as error:
         raise _Answer(415, INVALID_ARGUMENT, str(error)) from None
     except TooLargeError as error:
         raise _Answer(413, INVALID_ARGUMENT, str(error)) from None
     except (EncodingError, JsonError) as error:
         raise _Answer(400, INVALID_ARGUMENT, str(error)) from None
+
+
+async def _unpacked(body: bytes, encoding: str, limit: int) -> bytes:
+    """Unpack in the event loop what is small once unpacked, too, which most requests are; of anything else only the beginning."""
+    steps = unpacking(body, encoding, limit)
+    try:
+        for _ in range(_INLINE_STEPS):
+            next(steps)
+    except StopIteration as end:
+        return bytes(end.value)
+    return await asyncio.to_thread(finish, steps)

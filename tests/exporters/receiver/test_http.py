@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import socket
@@ -15,6 +16,9 @@ from google.rpc import status_pb2
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from rollscope_exporters.receiver._encoding import finish
+from rollscope_exporters.receiver._otlp_json import to_protobuf
 
 from .served import Serve, Served
 
@@ -87,6 +91,48 @@ def test_a_bomb_is_too_large(serve: Serve) -> None:
         assert served.post(pack(bytes(200 << 20)), content_encoding=encoding).status == 413
     assert served.post(bytes(2 << 20)).status == 413
     assert served.receiver.intake.refused["http 413"] == 4
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What the application hands to a thread."""
+    real, sent = asyncio.to_thread, []
+
+    async def to_thread(work: Callable[..., object], *given: object) -> object:
+        sent.append(work)
+        return await real(work, *given)
+
+    monkeypatch.setattr("rollscope_exporters.receiver._http_app.asyncio.to_thread", to_thread)
+    return sent
+
+
+@pytest.mark.parametrize(
+    ("packed", "encoding", "threads"),
+    [
+        (gzip.compress(b"\x0a\x00" * 50), "gzip", 0),
+        (gzip.compress(b"") * 3, "gzip", 0),
+        (bytes(2 << 20), "", 0),
+        (gzip.compress(bytes(8 << 20)), "gzip", 1),
+        (zstandard.compress(bytes(8 << 20)), "zstd", 1),
+        (zlib.compress(bytes(8 << 20)), "deflate", 1),
+        (gzip.compress(b"") * 2000, "gzip", 1),
+    ],
+    ids=["small", "few members", "plain", "gzip bomb", "zstd bomb", "deflate bomb", "many members"],
+)
+def test_what_may_take_long_is_done_in_a_thread(
+    served: Served, packed: bytes, encoding: str, threads: int, in_threads: list[object]
+) -> None:
+    """By what comes out and in how many members it is packed, not only by the size of the body."""
+    served.post(packed, content_encoding=encoding)
+    assert in_threads == [finish] * threads
+
+
+def test_much_json_is_converted_in_a_thread(served: Served, in_threads: list[object]) -> None:
+    """A byte of it takes longer than one of anything else."""
+    assert served.post(json_request(), media=JSON).status == 200
+    assert in_threads == []
+    assert served.post(gzip.compress(json_request(name="x" * 50_000)), media=JSON, content_encoding="gzip").status == 200
+    assert in_threads == [to_protobuf]
 
 
 def test_a_body_without_a_length_is_bounded_too(serve: Serve) -> None:
