@@ -21,8 +21,9 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 _ACCEPTED = {"accept-encoding": "gzip, zstd, deflate"}
 """Tells a sender what it may pack with (RFC 7694)."""
-_INLINE_STEPS = 4
-"""Steps of unpacking that are taken in the event loop; what is then left, as of a bomb, is taken in a thread."""
+_INLINE_STEPS = 8
+"""Steps of unpacking that are taken in the event loop, enough for a request of the shipper's; what is left then, as of a bomb,
+is taken in a thread."""
 _INLINE_JSON = 1 << 14
 """Bytes of JSON that are converted in the event loop; more goes to a thread."""
 
