@@ -52,13 +52,14 @@ class JsonlBackend:
         lines: dict[tuple[str, str], list[bytes]] = {}
         for record in records:
             lines.setdefault((record.run, record.signal), []).append(json_line(record))
-        before = [(self._file(*key), self._file(*key).mark) for key in lines]
+        written: list[tuple[LineFile, Mark]] = []
         try:
             for key, batch in lines.items():
-                self._file(*key).append(batch)
+                file = self._file(*key)
+                written.append((file, file.append(batch)))
             self._keep_contents(records)
         except OSError as error:
-            for file, mark in before:
+            for file, mark in written:
                 file.restore(mark)
             raise UnavailableError(f"cannot write below {self._root}: {error}. Free some space or set backends.jsonl.path") from error
         self._unsynced.update(lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -88,3 +89,47 @@ def test_a_full_disk_leaves_the_files_as_they_were(tmp_path: Path, monkeypatch: 
     backend.write(batch)
     assert [line["step"] for line in lines(tmp_path / "jsonl", "run-1", "metrics")] == [1, 2]
     assert len(lines(tmp_path / "jsonl", "run-1", "traces")) == 1
+
+
+def test_a_run_whose_folder_is_removed_goes_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """In new files, whether it went before or behind the checkpoint, and whatever lies in its place meanwhile."""
+    backend, folder = JsonlBackend(JsonlConfig(), tmp_path, {}), tmp_path / "jsonl/run-1"
+    backend.write([Sampler().metrics(1)])
+    shutil.rmtree(folder)
+    state = backend.checkpoint()
+    backend.write([Sampler().metrics(2)])
+    backend.checkpoint()
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    with pytest.raises(UnavailableError, match="cannot write below"):
+        backend.write([Sampler().metrics(3)])
+    folder.unlink()
+    backend.write([Sampler().metrics(3)])
+    assert [line["step"] for line in lines(tmp_path / "jsonl", "run-1", "metrics")] == [3]
+    assert state == {"runs": {"run-1": {"metrics": [0, 0]}}}
+    assert len(caplog.messages) == 2
+
+
+def test_a_full_disk_leaves_what_somebody_else_wrote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the file that could not be written and in those that could."""
+    backend = JsonlBackend(JsonlConfig(), tmp_path, {})
+    backend.write([Sampler().metrics(1), Sampler().trace(1)])
+    paths = [path for signal in ("metrics", "traces") for path in files_of(tmp_path / "jsonl", "run-1", signal)]
+    for path in paths:
+        with open(path, "a") as file:
+            file.write('{"note": 1}\n')
+    before = [path.read_bytes() for path in paths]
+    real, calls = os.write, []
+
+    def full(file: int, data: bytes) -> int:
+        calls.append(file)
+        if len(calls) > 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(file, data)
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(UnavailableError):
+        backend.write([Sampler().metrics(2), Sampler().trace(2)])
+    monkeypatch.undo()
+    assert len(calls) == 2
+    assert [path.read_bytes() for path in paths] == before
