@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from rollscope import vocabulary as v
 from rollscope.identity import Run
+from rollscope.ids import Ids
 from rollscope.launchers import Place
 from rollscope.records import decode
 from rollscope.shipper.otlp import Encoder, Item, OpenSpan, assemble
@@ -61,10 +62,12 @@ class Process:
 
 
 @contextmanager
-def process(producer: str = "00000000000000aa", *, run: str = "run-1", attempt: int = 0, place: Place | None = None) -> Iterator[Process]:
-    """A recording process; calls of `rollscope` inside `with` are its own."""
+def process(
+    producer: str = "00000000000000aa", *, run: str = "run-1", attempt: int = 0, place: Place | None = None, ids: Ids | None = None
+) -> Iterator[Process]:
+    """A recording process; calls of `rollscope` inside `with` are its own. Where no two span ids may be equal it needs `ids`."""
     about = Run(run, "experiment", "project", attempt)
-    with memory_recorder(run=about, place=place) as memory:
+    with memory_recorder(run=about, place=place, ids=ids) as memory:
         yield Process(memory, producer)
 
 

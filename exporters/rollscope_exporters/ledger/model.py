@@ -135,6 +135,10 @@ class RunLedger(msgspec.Struct, kw_only=True):
     """Reason → records of programs without rollscope that could not be used."""
     repaired: dict[str, int] = {}
     """Reason → items that were changed so that they make sense."""
+    repeated: int = 0
+    """Trajectories that had the step, group, index and attempt of another one, and were joined with it."""
+    repeated_first: str = ""
+    """The first of them."""
     redacted: dict[str, int] = {}
     """What found them (keys, patterns, function) → values that the bridge redacted."""
     unheard: list[str] = []

@@ -61,6 +61,8 @@ def _run(db: sqlite3.Connection, backends: BackendLines, id: str, state: RunStat
         unnumbered=state.unnumbered,
         set_aside=state.set_aside,
         repaired=state.repaired,
+        repeated=state.repeated,
+        repeated_first=state.repeated_first,
         redacted=state.redacted,
         unheard=list(unheard(states)),
         hosts=clocks.measure(producer for _, producer in states),

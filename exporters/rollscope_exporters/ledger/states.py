@@ -89,6 +89,10 @@ class RunState(msgspec.Struct):
     """Reason → records without number that could not be used."""
     repaired: dict[str, int] = {}
     """Reason → items that were changed so that they make sense."""
+    repeated: int = 0
+    """Trajectories that had the step, group, index and attempt of another one, and were joined with it."""
+    repeated_first: str = ""
+    """The first of them."""
     redacted: dict[str, int] = {}
     """What found them (keys, patterns, function) → values that the bridge redacted."""
     ending: RunFinished | None = None

@@ -90,6 +90,12 @@ def _notes(run: RunLedger) -> Iterator[str]:
         yield f"{_sum(run.set_aside)} without number could not be used ({_by_reason(run.set_aside)})"
     if run.repaired:
         yield f"{_count(sum(run.repaired.values()), 'item', 'items')} had to be repaired ({_by_reason(run.repaired)})"
+    if run.repeated:
+        repeated = _count(run.repeated, "trajectory", "trajectories")
+        yield (
+            f"{repeated} with the step, group, index and attempt of another one {'was' if run.repeated == 1 else 'were'} joined with it "
+            f"(first: {run.repeated_first}): a group's name must mean the same group in all processes, a retry needs another `attempt`"
+        )
     if run.redacted:
         yield f"the bridge redacted {_count(sum(run.redacted.values()), 'value', 'values')} ({_by_reason(run.redacted)})"
     yield from disagreements(run.hosts)

@@ -19,6 +19,8 @@ class DeliveredTrace(msgspec.Struct, array_like=True):
     step: int | None
     ids: set[str]
     """Span ids of its spans without number."""
+    root: str = ""
+    """See `OpenTrace.owner`."""
 
 
 _decode = msgspec.msgpack.Decoder(DeliveredTrace).decode

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import msgspec
 
 from rollscope import vocabulary as v
 
-from ..assemble import Part
+from ..assemble import Item, Part
 from ..records import Span
 
 
@@ -18,6 +20,7 @@ class Root(msgspec.Struct, array_like=True):
     expected: int | None
     """`rl.trajectory.record_count`."""
     aborted: bool
+    span_id: str = ""
 
 
 class Meta(msgspec.Struct):
@@ -83,11 +86,17 @@ class OpenTrace:
         expected = span.attributes.get(v.TRAJECTORY_RECORD_COUNT)
         aborted = v.ABORTED in span.attributes
         told = expected if isinstance(expected, int) and number and not aborted else None
-        self.meta.root = Root(producer, number, told, aborted)
+        self.meta.root = Root(producer, number, told, aborted, span.span_id)
         self.run = run
         if not aborted:
             self.meta.have = sum(by == producer and each <= number for by, each in self.meta.numbers)
             self.meta.numbers = []
+
+    @property
+    def owner(self) -> str:
+        """Span id of the root whose trajectory it is, empty while none has come that its own process ended."""
+        root = self.meta.root
+        return root.span_id if root is not None and root.expected is not None else ""
 
     @property
     def whole(self) -> bool:
@@ -112,6 +121,11 @@ class OpenTrace:
         if root.expected is not None and self.meta.have < root.expected:
             return f"{root.expected - self.meta.have} of {root.expected} records"
         return ""
+
+
+def ends_trajectory(item: Item, number: int) -> TypeGuard[Span]:
+    """Whether it is the root of a trajectory, ended by its own process; `number`: its record's."""
+    return bool(number) and isinstance(item, Span) and item.parent_id is None and v.TRAJECTORY_RECORD_COUNT in item.attributes
 
 
 def is_lone(span: Span) -> bool:

@@ -13,8 +13,9 @@ from rollscope import vocabulary as v
 from ..assemble import Fact
 from ..assemble.messages import load
 from ..decode import Log
-from ..records import Histogram, LogLine, Reward, RunFinished, RunStarted, Scalar, StepMetrics, Table
+from ..records import Histogram, LogLine, Reward, RunFinished, RunStarted, Scalar, Span, StepMetrics, Table
 
+_COORDINATES = {"step": v.STEP_INDEX, "group": v.GROUP_ID, "index": v.TRAJECTORY_INDEX, "attempt": v.TRAJECTORY_ATTEMPT}
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -157,6 +158,12 @@ def trajectory_of(log: Log) -> str:
     if len(named) != 32 or not _HEX.issuperset(named):
         raise UnusableError(f"{log.name} that names no trajectory")
     return named
+
+
+def coordinates(root: Span) -> str:
+    """Return where a trajectory stands in its run, in words."""
+    found = {name: root.attributes.get(key) for name, key in _COORDINATES.items()}
+    return ", ".join(f"{name} {str(value)[:80]}" for name, value in found.items() if value is not None)
 
 
 def integer(value: object) -> int | None:

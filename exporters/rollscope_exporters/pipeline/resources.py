@@ -11,6 +11,7 @@ import msgspec
 from rollscope import vocabulary as v
 
 from ..decode import Group
+from ..records import Span
 from .hosts import SCOPE as HOSTS
 from .producers import Producer, Producers
 from .runs import Runs
@@ -49,6 +50,10 @@ class Source:
             self.producer.set_aside(reason)
         else:
             self._runs.set_aside(self.run, reason)
+
+    def repeated(self, root: Span) -> None:
+        """Count a trajectory of which another one has the trace id; `root` ended it."""
+        self._runs.repeated(self.run, root)
 
     def counted(self, number: int) -> dict[str, int]:
         """Return what one record with `number` adds to the sources of an outbox row."""

@@ -19,10 +19,10 @@ import msgspec
 from rollscope import vocabulary as v
 
 from ..ledger.states import RunState
-from ..records import RunFinished, RunStarted
+from ..records import RunFinished, RunStarted, Span
 from .outbox import Outbox
 from .producers import Producers
-from .readings import integer
+from .readings import coordinates, integer
 from .settings import PipelineSettings
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -95,6 +95,13 @@ class Runs:
     def repaired(self, run: str, reasons: Mapping[str, int]) -> None:
         """Count items that were changed so that they make sense."""
         _add(self._states[run].repaired, reasons)
+        self._changed.add(run)
+
+    def repeated(self, run: str, root: Span) -> None:
+        """Count a trajectory that had the coordinates of another one; `root` is its root span."""
+        state = self._states[run]
+        state.repeated += 1
+        state.repeated_first = state.repeated_first or coordinates(root)
         self._changed.add(run)
 
     def set_aside(self, run: str, reason: str) -> None:

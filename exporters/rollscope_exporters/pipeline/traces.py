@@ -4,6 +4,10 @@ Of every open trace a few numbers are in memory, its parts are in the store (`pa
 as the root counted are here. Where nobody counted (a foreign program, an aborted root) it is whole when it has been quiet for
 `settings.quiet`; where something is missing, it goes out as incomplete after `settings.idle`, or when its run's producers are done.
 Facts that came before any span of their trajectory wait for it much longer: nothing can be done with them without it.
+
+Two trajectories with the same coordinates in two processes have the same trace id. Which of their records is whose cannot be told
+while they come (a span comes before its parent, a reward names its trajectory only), so they are joined, and each further root is
+counted by its run.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from .assembly import Assembly
 from .delivered import Delivered, DeliveredTrace
 from .images import Images
 from .late import Late
-from .open_trace import Meta, OpenTrace, is_lone
+from .open_trace import Meta, OpenTrace, ends_trajectory, is_lone
 from .outbox import Outbox
 from .parts import Parts
 from .resources import Source, Sources
@@ -58,6 +62,7 @@ class Traces:
         known = self._open.get(trace_id)
         if known is None:
             if (gone := self._delivered.get(trace_id)) is not None:
+                self._note_late_root(trace_id, gone, source, part)
                 return self._late.add(trace_id, gone, part)
             if number and source.producer and source.producer.gapless and isinstance(item, Span) and is_lone(item):
                 self._assembly.send_alone(trace_id, source, item)
@@ -67,6 +72,8 @@ class Traces:
             self._insert(trace_id, known)
         if not number and isinstance(item, Span) and item.span_id in known.meta.ids:
             return False
+        if ends_trajectory(item, number) and known.owner not in ("", item.span_id):
+            source.repeated(item)
         run = known.run
         known.add(part, source.name, source.run)
         if known.run != run:
@@ -74,6 +81,16 @@ class Traces:
             self._per_run[known.run] += 1
         self._touch(trace_id, known, now)
         return True
+
+    def _note_late_root(self, trace_id: str, gone: DeliveredTrace, source: Source, part: Part) -> None:
+        root = part.item
+        if not ends_trajectory(root, part.sequence) or gone.root == root.span_id:
+            return
+        if gone.root:
+            source.repeated(root)
+        else:
+            gone.root = root.span_id
+            self._delivered.changed(trace_id)
 
     def count(self, trace_id: str, source: Source, number: int, now: int) -> None:
         """Note a numbered record that belongs to a trace and goes its own way, such as a log line."""
@@ -130,7 +147,7 @@ class Traces:
         self._drop(trace_id, known)
         step = self._assembly.send(known.run, trace_id, parts, missing or known.missing())
         if known.meta.spans:
-            self._delivered.add(trace_id, DeliveredTrace(known.run, step, known.meta.ids))
+            self._delivered.add(trace_id, DeliveredTrace(known.run, step, known.meta.ids, known.owner))
         else:
             self._forgotten.append(trace_id)
 
