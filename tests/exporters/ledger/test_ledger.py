@@ -279,7 +279,7 @@ def fill(bridge: Bridge, rows: int = 3000) -> None:
     (bridge.storage / "backends/jsonl/position.json").write_bytes(msgspec.json.encode(position))
     with bridge.store.transaction() as db:
         db.execute("UPDATE outbox SET time = 0")
-    while trim(bridge.store, bridge.settings, read_workers(bridge.storage), lambda _: bridge.backends, bridge.now):
+    while trim(bridge.store, read_workers(bridge.storage), lambda _: bridge.backends, bridge.now, bridge.settings.keep):
         pass
 
 
@@ -317,7 +317,7 @@ def test_the_numbers_are_those_of_a_model(tmp_path: Path, seed: int, monkeypatch
 def trim_blocks(bridge: Bridge) -> None:
     """Delete what was delivered, at once."""
     bridge.now += SECOND
-    while trim(bridge.store, bridge.settings, read_workers(bridge.storage), lambda _: bridge.backends, bridge.now):
+    while trim(bridge.store, read_workers(bridge.storage), lambda _: bridge.backends, bridge.now, bridge.settings.keep):
         pass
 
 
