@@ -7,6 +7,8 @@ import os
 import time
 from pathlib import Path
 
+from .descriptors import Kept, file_of, open_above
+
 __all__ = ["FileLock", "is_held"]
 
 _AGAIN = 0.02
@@ -17,12 +19,17 @@ class FileLock:
     """An exclusive lock on a file. Raises `OSError` when the file cannot be opened for writing."""
 
     def __init__(self, path: Path) -> None:
-        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._kept = Kept(path, os.O_RDWR | os.O_CREAT)
+
+    @property
+    def fd(self) -> int:
+        """Its descriptor; -1 once it is closed."""
+        return self._kept.fd
 
     def acquire(self, timeout: float = 0.0) -> bool:
-        """Take the lock within `timeout` seconds; False when another keeps it."""
+        """Take the lock within `timeout` seconds; False when another keeps it, or somebody closed the file."""
         end = time.monotonic() + timeout
-        while True:
+        while self._kept.ours():
             try:
                 fcntl.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
@@ -30,25 +37,24 @@ class FileLock:
                 if time.monotonic() >= end:
                     return False
                 time.sleep(_AGAIN)
+        return False
 
     def named(self, path: Path) -> bool:
         """Return whether `path` still leads to the file that is locked."""
         try:
-            return os.path.samestat(os.fstat(self.fd), os.stat(path))
+            return self._kept.ours() and file_of(path) == self._kept.file
         except OSError:
             return False
 
     def close(self) -> None:
         """Let go of the file, and with it of the lock."""
-        if self.fd >= 0:
-            os.close(self.fd)
-        self.fd = -1
+        self._kept.close()
 
 
 def is_held(path: Path) -> bool:
     """Return whether some process holds the lock on `path`. Looking takes it, shared, for a moment."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = open_above(path, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError):
         return False
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 from collections.abc import Callable
@@ -46,6 +47,25 @@ def test_it_goes_on_in_a_new_journal(what: str, caplog: pytest.LogCaptureFixture
     assert reader.alive()
     assert str(recorder.settings.directory) in caplog.text
     assert R.flush(0.0) == R.FlushResult(sent=0, journaled=1, dropped=7)
+
+
+def test_closed_descriptors_are_no_deletion(tmp_path: Path) -> None:
+    """Where the program closed the journal's descriptor and opened a file of its own, the same journal goes on, alive."""
+    recorder, folder = begin()
+    recorder.event("before", {})
+    lock = recorder.journal._alive  # type: ignore[union-attr]
+    lock._map.close()  # which would hold it
+    with open(tmp_path / "theirs", "wb") as theirs:
+        os.dup2(theirs.fileno(), number := lock._kept.fd)
+    assert not LogReader(folder).alive()
+
+    recorder.look_after_journal()
+    recorder.event("after", {})
+    assert LogReader(folder).alive()
+    assert len(LogReader(folder).read(1, 1 << 20)) == 2
+    assert LogReader(folder).counters().deleted == 0
+    assert os.readlink(f"/proc/self/fd/{number}") == str(tmp_path / "theirs")
+    os.close(number)
 
 
 def test_it_may_happen_again() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
+from ..descriptors import open_above
 from ._format import Position
 
 _NAME = "acked"
@@ -38,7 +39,7 @@ def write_acked(folder: Path, acked: Mapping[int, Acked]) -> None:
     body = json.dumps([number, {str(lane): [list(state.position), state.records] for lane, state in sorted(acked.items())}])
     content = f"{crc32(body.encode()):08x} {body}\n".encode("ascii")
     assert len(content) <= _PLACE, "three lanes of 64-bit numbers fit"
-    fd = os.open(folder / _NAME, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    fd = open_above(folder / _NAME, os.O_WRONLY | os.O_CREAT)
     try:
         os.pwrite(fd, content.ljust(_PLACE, b"\n"), number % 2 * _PLACE)
     finally:

@@ -5,27 +5,38 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import json
+import mmap
 import os
 import time
 from pathlib import Path
 from typing import Final
 
+from ..descriptors import Kept, file_of, open_above
 from ._errors import JournalError
+from ._mapping import map_file
 
 _TRIES: Final = 100
 
 
 class AliveLock:
-    """Held (flock) from creation until the process ends."""
+    """Held (flock) from creation until the process ends.
+
+    The map of the file holds it as well, for when the program closes the descriptor; on overlayfs, which hands the map to another file,
+    it does not, and `hold_on` takes the lock again.
+    """
 
     def __init__(self, path: Path) -> None:
         # A new file gets its name when it is locked: no reader may ever see a newborn log as a dead one.
         new = path.with_name(f"{path.name}.{os.getpid()}")
-        self._fd = os.open(path if path.exists() else new, os.O_RDWR | os.O_CREAT, 0o644)
+        identity = json.dumps(_own_identity()).encode()
+        self._closed = False
+        self._map: mmap.mmap | None = None
+        self._kept = Kept(path if path.exists() else new, os.O_RDWR | os.O_CREAT)
         try:
-            _lock(self._fd, path)
-            os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, json.dumps(_own_identity()).encode(), 0)
+            _lock(self._kept.fd, path)
+            os.ftruncate(self._kept.fd, 0)
+            os.pwrite(self._kept.fd, identity, 0)
+            self._map = map_file(self._kept.fd, len(identity))
             if new.exists():
                 new.rename(path)
         except BaseException:
@@ -35,17 +46,31 @@ class AliveLock:
     def named(self, path: Path) -> bool:
         """Return whether `path` still leads to this lock; True where nobody can say."""
         try:
-            return os.path.samestat(os.fstat(self._fd), os.stat(path))
+            return file_of(path) == self._kept.file
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError:
             return True
 
+    def hold_on(self, path: Path) -> None:
+        """Take the lock again if the program closed the descriptor; where that cannot be, the next call tries."""
+        if self._kept.ours() or not self.named(path):
+            return
+        with contextlib.suppress(OSError), contextlib.ExitStack() as unless_taken:
+            again = Kept(path, os.O_RDWR)
+            unless_taken.callback(again.close)
+            if again.file == self._kept.file:
+                fcntl.flock(again.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # refused where the map holds it, or a reader does, for a moment
+                self._kept = again
+                if not self._closed:  # meanwhile, by another thread
+                    unless_taken.pop_all()
+
     def close(self) -> None:
-        """Let go of the descriptor. In a forked child this leaves the parent's lock as it is."""
-        fd, self._fd = self._fd, -1
-        if fd >= 0:
-            os.close(fd)
+        """Let go of the file. In a forked child this leaves the parent's lock as it is."""
+        self._closed = True
+        if self._map is not None:
+            self._map.close()
+        self._kept.close()
 
 
 def _lock(fd: int, path: Path) -> None:
@@ -59,7 +84,7 @@ def _lock(fd: int, path: Path) -> None:
 def is_alive(path: Path) -> bool:
     """Return whether the writer lives: the lock is held, and not merely by a forked child that outlived it."""
     try:
-        fd = os.open(path, os.O_RDONLY)
+        fd = open_above(path, os.O_RDONLY)
     except OSError:
         return False
     try:

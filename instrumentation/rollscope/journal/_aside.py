@@ -14,6 +14,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Final, Literal
 
+from ..descriptors import open_above
 from ._format import RECORD, RECORD_SIZE, aligned, aside_name, pack_header, record_check
 
 MOMENT: Final = 0.00005
@@ -48,7 +49,7 @@ def write_aside(folder: Path, lane: int, number: int, meta: bytes, payload: byte
     """Write `payload` into a file of its own and return its sequence, which is drawn when there is room; raises `OSError`."""
     path = folder / aside_name(lane, number)
     header = pack_header(lane, number, aside_size(meta, payload), meta)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+    fd = open_above(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         os.posix_fallocate(fd, 0, aside_size(meta, payload))
         _write_all(fd, payload, len(header) + RECORD_SIZE)

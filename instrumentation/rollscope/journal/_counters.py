@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 import threading
 from collections import deque
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
+from ..descriptors import open_above
 from ._format import LANES, PAGE
+from ._mapping import map_file
 
 Kind = Literal["dropped", "truncated", "failed", "deleted"]
 
@@ -44,10 +45,10 @@ class CountersPage:
     LAST = _LAST
 
     def __init__(self, path: Path) -> None:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        fd = open_above(path, os.O_RDWR | os.O_CREAT)
         try:
             os.posix_fallocate(fd, 0, PAGE)
-            self._map = mmap.mmap(fd, PAGE)
+            self._map = map_file(fd, PAGE)
         finally:
             os.close(fd)
         self.words = memoryview(self._map).cast("Q")

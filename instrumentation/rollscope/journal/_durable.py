@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 
 from ._lane import Lane
@@ -15,7 +14,7 @@ def sync_segments(current: Iterable[object], lanes: Iterable[Lane], resize: Call
     for segment in (*(segment for _, segment in retired), *(segment for segment in current if isinstance(segment, Segment))):
         at = segment.at
         if at != segment.synced:
-            os.fdatasync(segment.fd)
+            segment.sync()
             segment.synced = at
     for lane, segment in retired:
         lane.retired.remove(segment)

@@ -22,10 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from ..descriptors import open_above
 from ._counters import Kind
 from ._errors import cause
 from ._format import PAGE, checksum, pack_header, unpack_header
 from ._lane import RETRY_AFTER
+from ._mapping import map_file
 from ._scan import is_zero
 from ._space import Space
 
@@ -188,13 +190,13 @@ def _number(path: Path) -> int:
 
 
 def _create(path: Path, header: bytes, capacity: int) -> mmap.mmap:
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+    fd = open_above(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
     try:
         # Written rather than left to the first touch, which costs four times as much; and a hole would be a SIGBUS on a full disk.
         os.posix_fallocate(fd, 0, capacity)
         os.pwrite(fd, bytes(capacity), 0)
         os.pwrite(fd, header, 0)
-        return mmap.mmap(fd, capacity)
+        return map_file(fd, capacity)
     except BaseException:
         with contextlib.suppress(OSError):
             path.unlink()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import mmap
 import os
 from pathlib import Path
 from typing import Final
 
+from ..descriptors import file_of, open_above, opened
 from ._format import PAGE, RECORD_SIZE, aligned, end_word, pack_header, segment_name
+from ._mapping import map_file
 
 _AHEAD: Final = (128 << 10) >> 3
 """Words that are filled at once."""
@@ -22,17 +23,17 @@ class Segment:
     """A preallocated, mapped segment. Places are counted in words of 8 bytes.
 
     `room` is what an append compares with. It runs ahead of `at` in steps of 128 KiB: the first touch of a mapped page costs 4 µs,
-    having the kernel fill many at once 0.7 µs each.
+    having the kernel fill many at once 0.7 µs each. The file is opened for whatever the map cannot do, and not kept open.
     """
 
-    __slots__ = ("at", "bytes", "capacity", "fd", "full", "number", "path", "records", "room", "synced", "words")
+    __slots__ = ("at", "bytes", "capacity", "file", "full", "number", "path", "records", "room", "synced", "words")
 
     def __init__(self, path: Path, number: int, capacity: int, fd: int, first: int) -> None:
         self.path = path
         self.number = number
         self.capacity = capacity
-        self.fd = fd
-        self.bytes = mmap.mmap(fd, capacity)
+        self.file = file_of(fd)
+        self.bytes = map_file(fd, capacity)
         self.words = memoryview(self.bytes).cast("Q")
         self.at = first >> 3
         self.full = (capacity >> 3) - 1  # one word stays for the end mark
@@ -45,25 +46,27 @@ class Segment:
         """Make a file with all its space allocated; raises `OSError` and leaves nothing behind when there is no room."""
         path = folder / segment_name(lane, number)
         header = pack_header(lane, number, capacity, meta)
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        fd = open_above(path, os.O_RDWR | os.O_CREAT | os.O_EXCL)
         try:
             # A hole in a mapped file is a SIGBUS on a full disk.
             os.posix_fallocate(fd, 0, capacity)
             os.pwrite(fd, header, 0)
             return cls(path, number, capacity, fd, len(header))
         except BaseException:
-            os.close(fd)
             with contextlib.suppress(OSError):
                 path.unlink()
             raise
+        finally:
+            os.close(fd)
 
     def open_up(self, end: int) -> None:
         """Raise `room` to `end` at least, which lies within the segment."""
         room = min(-(-end // _AHEAD) * _AHEAD, self.full)
-        with contextlib.suppress(OSError):  # the space is there even so
+        # The space is there even so.
+        with contextlib.suppress(OSError), opened(self.path, os.O_RDWR, self.file) as fd:
             for start in range(self.room, room, _AHEAD):
                 size = min(room - start, _AHEAD) << 3
-                os.pwritev(self.fd, [_ZEROS[: size % PAGE], *[_ZEROS] * (size // PAGE)], start << 3)
+                os.pwritev(fd, [_ZEROS[: size % PAGE], *[_ZEROS] * (size // PAGE)], start << 3)
         self.room = room
 
     def seal(self) -> None:
@@ -74,26 +77,33 @@ class Segment:
     def shrink(self) -> int:
         """Cut the file behind the end mark and return its size.
 
-        It stays as it was made where little is left unused, as cutting a file makes ext4 wait for the disk, for milliseconds, and where the
-        file system refuses.
+        It stays as it was made where little is left unused, as cutting a file makes ext4 wait for the disk, for milliseconds, where the
+        file system refuses, and where a reader has deleted it.
         """
         size = (self.at + 1) << 3
         if self.capacity - size <= self.capacity >> _WORTH_CUTTING:
             return self.capacity
         try:
-            os.ftruncate(self.fd, size)
+            with opened(self.path, os.O_RDWR, self.file) as fd:
+                os.ftruncate(fd, size)
         except OSError:
             return self.capacity
         return size
 
+    def sync(self) -> None:
+        """Return when what was appended is on disk. Raises `OSError`."""
+        with contextlib.ExitStack() as stack:
+            try:
+                fd = stack.enter_context(opened(self.path, os.O_RDONLY, self.file))
+            except OSError:  # deleted by its reader; or there is no descriptor left for it
+                return self.bytes.flush()
+            return os.fdatasync(fd)
+
     def release(self) -> None:
-        """Let go of map and descriptor, without writing."""
+        """Let go of the map, without writing."""
         self.room = self.full = -1
         self.words.release()
         self.bytes.close()
-        fd, self.fd = self.fd, -1
-        if fd >= 0:
-            os.close(fd)
 
 
 def capacity_for(size: int, usual: int, overhead: int) -> int:

@@ -155,6 +155,11 @@ class Journal:
         """Return why `lane` had no room lately (`disk full`, `byte limit`, …); empty where it has."""
         return self._lanes[lane].refusal()
 
+    def stay_alive(self) -> None:
+        """See to it that others know that the writer lives, also when its program closed all descriptors."""
+        if not self._closed:
+            self._alive.hold_on(self.folder / "alive")
+
     def deleted(self) -> bool:
         """Return whether somebody removed the folder: what is appended goes where nobody finds it."""
         return not self._closed and not self._alive.named(self.folder / "alive")
@@ -214,7 +219,7 @@ class Journal:
             lane.retired.append(segment)
         for retired in lane.retired if self._fsync else ():
             with contextlib.suppress(OSError):  # whoever needs to know has called `sync`
-                os.fsync(retired.fd)
+                retired.sync()
         lane.close_retired(self._space.give_back)
 
     def abandon(self) -> None:

@@ -45,6 +45,10 @@ class JournalLike(Protocol):
         """Highest number given out."""
         ...
 
+    def stay_alive(self) -> None:
+        """See to it that readers know that its writer lives."""
+        ...
+
     def deleted(self) -> bool:
         """Return whether somebody removed what it writes to."""
         ...

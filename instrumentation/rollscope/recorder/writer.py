@@ -139,7 +139,10 @@ class JournalWriter:
         Raises what the journal raises; the next record tries again then.
         """
         journal = self.journal
-        if journal is None or not journal.deleted():
+        if journal is None:
+            return
+        journal.stay_alive()
+        if not journal.deleted():
             return
         with self._lock:
             if self.journal is not journal:
