@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rollscope.journal import Entry, Journal, LogReader, Position, list_logs
+from rollscope.journal import Entry, Journal, LogReader, Position, _cursor, list_logs
 
 ReadAll = Callable[..., list[Entry]]
 
@@ -27,6 +28,22 @@ def test_reads_while_written(tmp_path: Path) -> None:
 
     assert [entry.sequence for entry in seen] == list(range(1, count + 1))
     assert all(entry.payload == f"{entry.sequence}".encode() * (entry.sequence % 40 + 1) for entry in seen)
+    assert reader.damaged == {}
+    journal.close()
+
+
+def test_a_segment_that_was_just_being_made_is_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its header was not there at the first look; at the second its writer has gone on to the next segment."""
+    journal = Journal(tmp_path, meta={}, segment_bytes=4096)
+    for n in range(20):
+        journal.append(bytes([n]) * 500)
+    answers = iter([None])
+    real = _cursor.read_header
+    monkeypatch.setattr(_cursor, "read_header", lambda fd: next(answers, real(fd)))
+    reader, seen = LogReader(tmp_path), []
+    while entries := reader.read(1, 1000):
+        seen += entries
+    assert [entry.sequence for entry in seen] == list(range(1, 21))
     assert reader.damaged == {}
     journal.close()
 

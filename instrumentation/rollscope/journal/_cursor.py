@@ -102,19 +102,27 @@ class Cursor:
         return self._read_header()
 
     def _read_header(self) -> bool:
-        header = read_header(self._fd)
-        if header is not None:
-            self._capacity = header.capacity
-            self._offset = max(self._offset, header.first)
+        if self._take_header():
             return True
         if self._log.alive() and not self._log.listing.after(self.lane, self._number):
             self.close()  # its writer may be just making it
             return False
+        # It was being made when it was looked at, if there is a header now that its writer has gone on, or died.
+        if self._take_header():
+            return True
         if not is_zero(os.pread(self._fd, os.fstat(self._fd).st_size, 0)):  # else killed while making it
             self._log.damaged["header"] += 1
         self._capacity = -1
         if self._offset == 0:
             self._offset, self._searching = HEADER_SIZE, True
+        return True
+
+    def _take_header(self) -> bool:
+        header = read_header(self._fd)
+        if header is None:
+            return False
+        self._capacity = header.capacity
+        self._offset = max(self._offset, header.first)
         return True
 
     def _next(self, budget: int) -> Found:
