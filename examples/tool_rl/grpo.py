@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from .policy import Array, base_weights, probabilities, zero_weights
 
@@ -25,7 +26,7 @@ class Batch:
 
     features: Array
     """Shape `(decisions, FEATURES)`."""
-    actions: np.ndarray
+    actions: npt.NDArray[np.int64]
     """Index of the action taken, shape `(decisions,)`."""
     old_logprobs: Array
     """Log-probability under the policy that acted, natural log, shape `(decisions,)`."""

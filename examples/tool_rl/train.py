@@ -17,6 +17,7 @@ import rollscope as rs
 
 from . import metrics
 from .grpo import Batch, GrpoConfig, Learner, group_advantages
+from .policy import Array
 from .rollout import Job, Rollout
 from .tasks import make_task
 from .tokenizer import load_tokenizer, train_tokenizer
@@ -85,7 +86,7 @@ class Trainer:
             latency=options.latency,
         )
 
-    def _tell_advantages(self, groups: list[list[Rollout]], advantages: np.ndarray) -> None:
+    def _tell_advantages(self, groups: list[list[Rollout]], advantages: Array) -> None:
         for group, values in zip(groups, advantages, strict=True):
             for rollout, value in zip(group, values, strict=True):
                 rs.facts(trajectory=rollout.trajectory, advantage=float(value), filtered=not values.any())
@@ -98,7 +99,7 @@ class Trainer:
         self._seconds[name] = time.perf_counter() - start
 
 
-def _batch(groups: list[list[Rollout]], advantages: np.ndarray) -> Batch:
+def _batch(groups: list[list[Rollout]], advantages: Array) -> Batch:
     rollouts = [rollout for group in groups for rollout in group]
     return Batch(
         features=np.array([seen for rollout in rollouts for seen in rollout.features]),
