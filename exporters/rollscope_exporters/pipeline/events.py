@@ -104,8 +104,11 @@ class Events:
         if producer := source.producer:
             producer.heartbeat(log.time, log.attributes, now)
             self._keep_open(log.attributes.get(v.OPEN_SPANS), now)
-            if producer.state.final and producer.state.abnormal:
-                self._runs.lost_driver(source.run, producer.id, now)
+            self._look_for_lost_driver(source, now)
+
+    def _look_for_lost_driver(self, source: Source, now: int) -> None:
+        if (producer := source.producer) and producer.state.final and producer.state.abnormal:
+            self._runs.lost_driver(source.run, producer.id, now)
 
     def _keep_open(self, open_spans: object, now: int) -> None:
         for span in open_spans if isinstance(open_spans, list) else ():
@@ -116,6 +119,7 @@ class Events:
         record = readings.run_started(log, source.run, source.attributes)
         if not self._runs.start(record, source.name, source.counted(log.sequence), told=v.RUN_BACKENDS in log.attributes):
             raise UnusableError("start of an attempt older than the present one")
+        self._look_for_lost_driver(source, now)  # whose last words may have overtaken its first on the way through Collectors
 
     def _run_finished(self, log: Log, source: Source, now: int) -> None:
         attempt = readings.integer(source.attributes.get(v.RUN_ATTEMPT)) or 0

@@ -118,6 +118,18 @@ def test_a_dead_driver_aborts_the_run(bridge: Bridge) -> None:
     assert [record.status for record in bridge.of(RunFinished)] == ["aborted"]
 
 
+def test_a_dead_driver_whose_last_words_overtook_its_first_aborts_the_run(bridge: Bridge) -> None:
+    """On the way through Collectors its heartbeat may come before the start of its run, and none comes after it."""
+    with process() as driver, process("00000000000000bb") as worker:
+        started(driver)
+        worker.memory.recorder.event(v.EVENT_STEP_METRICS, {v.METRICS: {"loss": 1.0}, v.STEP_INDEX: 1}, priority=0)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True), driver.heartbeat(final=True, abnormal=True)]))
+        bridge.take(requests(driver.items()), 1)
+        bridge.wait(60)
+    assert [record.status for record in bridge.of(RunFinished)] == ["aborted"]
+    assert bridge.store.runs()[0].status == "aborted"
+
+
 def test_a_restart_opens_the_run_again(bridge: Bridge) -> None:
     """The next attempt's start comes after the end of the one before, and the run is running again."""
     with process() as driver:
