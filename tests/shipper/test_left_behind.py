@@ -24,7 +24,7 @@ def test_unreadable_records_do_not_take_their_neighbours_along(tmp_path: Path) -
     journal.close()
     with http_peer() as peer:
         assert ship(tmp_path, peer)
-    assert peer.sequences(PRODUCER) == [1, 5]
+    assert sorted(peer.sequences(PRODUCER)) == [1, 5]
     assert last_heartbeat(peer)[v.DROPPED] == {"evicted unreadable": 3}
 
 
@@ -37,7 +37,7 @@ def test_flipped_bits_are_counted(tmp_path: Path) -> None:
     segment.write_bytes(segment.read_bytes().replace(b"mark 1", b"mArk 1"))
     with http_peer() as peer:
         assert ship(tmp_path, peer)
-    assert peer.sequences(PRODUCER) == [1, 3]
+    assert sorted(peer.sequences(PRODUCER)) == [1, 3]
     assert last_heartbeat(peer)[v.DROPPED] == {"damaged: checksum": 1}
 
 

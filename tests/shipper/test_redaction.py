@@ -136,7 +136,7 @@ def test_a_record_on_which_a_function_fails_stays(tmp_path: Path, caplog: pytest
         assert ship(tmp_path, peer)
     assert b"hunter2" not in everything(peer)
     assert "hunter2" not in caplog.text
-    assert peer.sequences(PRODUCER) == [1, 3]
+    assert sorted(peer.sequences(PRODUCER)) == [1, 3]
     assert last_heartbeat(peer)[v.DROPPED] == {"evicted redaction failed: RuntimeError": 1}
 
 
