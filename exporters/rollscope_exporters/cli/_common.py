@@ -27,14 +27,6 @@ def add_settings_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def seconds(text: str) -> float:
-    """Read a number of seconds, not negative. Raises what argparse shows."""
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
 def settings_of(options: argparse.Namespace, **overrides: tuple[str, object]) -> Settings:
     """Load the configuration with what the command line says over it. Raises SettingsError."""
     given: dict[str, tuple[str, object]] = {key.replace("__", "."): value for key, value in overrides.items()}

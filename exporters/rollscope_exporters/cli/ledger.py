@@ -12,8 +12,10 @@ from typing import Any
 
 import msgspec
 
+from rollscope.settings import seconds
+
 from ..ledger import Ledger
-from ._common import Commands, add_settings_options, print_json, seconds, storage_of
+from ._common import Commands, add_settings_options, print_json, storage_of
 from ._ledgers import ReadLedger, from_bridge, from_storage
 from ._unsent import Unsent, find_unsent
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ._common import Commands, seconds
+from rollscope.settings import seconds
+
+from ._common import Commands
 
 
 def add(commands: Commands) -> None:

@@ -1,6 +1,6 @@
 """What `init` and the environment decide: where records go, what is captured, how large anything may grow."""
 
-from ._environment import environment_bool, environment_int
+from ._environment import environment_bool, environment_int, seconds
 from .capture import Capture
 from .endpoint import SIGNALS, Endpoint, Endpoints, resolve_endpoints
 from .limits import Limits
@@ -20,4 +20,5 @@ __all__ = [
     "environment_int",
     "load_settings",
     "resolve_endpoints",
+    "seconds",
 ]

@@ -42,11 +42,16 @@ def environment_seconds(env: Mapping[str, str], name: str, *, default: float) ->
     if not word:
         return default
     try:
-        value = 0.0 if word == "off" else float(word.removesuffix("s"))
+        return 0.0 if word == "off" else seconds(word.removesuffix("s"))
     except ValueError:
-        value = -1.0
+        raise ConfigurationError(f"{name} is no duration", env[name], "give seconds, or `off`") from None
+
+
+def seconds(text: str) -> float:
+    """Read a number of seconds; also what a command line's option is read by. Raises `ValueError` unless it is finite and not negative."""
+    value = float(text)
     if not 0 <= value < float("inf"):
-        raise ConfigurationError(f"{name} is no duration", env[name], "give seconds, or `off`")
+        raise ValueError(text)
     return value
 
 

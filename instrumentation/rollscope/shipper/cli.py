@@ -15,7 +15,7 @@ from pathlib import Path
 from ..errors import ConfigurationError
 from ..journal import list_logs
 from ..locks import FileLock
-from ..settings import load_settings
+from ..settings import load_settings, seconds
 from .embedded import EmbeddedBridge
 from .fleet import PRODUCERS
 from .launch import CONSOLE, LOCK, STARTING, STARTING_FD
@@ -108,19 +108,12 @@ def _close_starting(directory: Path) -> None:
         _log.warning("descriptor %s of the starting lock is not ours: %s", descriptor, error)
 
 
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="rollscope ship", description="Send the journals of a node as OTLP.")
     parser.add_argument("directory", type=lambda text: Path(text).absolute(), help="the node folder (ROLLSCOPE_DIR)")
     parser.add_argument("--once", action="store_true", help="send what is there and end; exit code 0 when all was acknowledged")
-    parser.add_argument("--timeout", type=_seconds, default=60.0, metavar="SECONDS", help="how long --once may take (default 60)")
+    parser.add_argument("--timeout", type=seconds, default=60.0, metavar="SECONDS", help="how long --once may take (default 60)")
     grace = os.environ.get("ROLLSCOPE_SHIPPER_GRACE") or str(GRACE)
     ends = f"end after this long without producers ({GRACE:g})"
-    parser.add_argument("--grace", type=_seconds, default=grace, metavar="SECONDS", help=ends)
+    parser.add_argument("--grace", type=seconds, default=grace, metavar="SECONDS", help=ends)
     return parser
