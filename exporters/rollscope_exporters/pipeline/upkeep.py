@@ -56,8 +56,11 @@ class Upkeep:
 
     def look(self, pipeline: Pipeline, now: int, *, busy: bool) -> None:
         """Do what is due at `now` (Unix ns). `busy`: there is a backlog, of which no time is taken that can be had later."""
+        since = now - self._looked
+        if since < _WHEN_FULL:
+            return
         full = self._size() > self._settings.store_bytes
-        if now - self._looked < (_WHEN_FULL if full else _BETWEEN_LOOKS):
+        if since < _BETWEEN_LOOKS and not full:
             return
         self._looked = now
         gc.collect()
