@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from rollscope import vocabulary as v
 
+from ..decode import integer
 from ..records import Generation, Message, Span
 from .messages import finish_reasons, input_messages, output_messages, tool_definitions
 
@@ -120,5 +121,4 @@ def _told_by_root(spans: Sequence[Span]) -> list[Message]:
 
 
 def _integer(span: Span, name: str) -> int | None:
-    value = span.attributes.get(name)
-    return value if type(value) is int else None  # a bool is no number here
+    return integer(span.attributes.get(name))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from rollscope import vocabulary as v
 
+from ..decode import integer
 from ..records import Reward, Span, Trajectory
 from .conversations import conversation, generations_of
 from .parts import Part, facts_of, rewards_of, segments_of
@@ -74,5 +75,4 @@ def _text(spans: Sequence[Span], name: str) -> str:
 
 
 def _integer(spans: Sequence[Span], name: str) -> int | None:
-    value = _first(spans, name)
-    return value if type(value) is int else None  # a bool is no number here
+    return integer(_first(spans, name))

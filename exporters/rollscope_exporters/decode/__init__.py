@@ -2,5 +2,6 @@
 
 from .groups import Group, Log, Point, UndecodableError
 from .request import SIGNALS, decode
+from .values import integer
 
-__all__ = ["SIGNALS", "Group", "Log", "Point", "UndecodableError", "decode"]
+__all__ = ["SIGNALS", "Group", "Log", "Point", "UndecodableError", "decode", "integer"]

@@ -99,6 +99,11 @@ def _other(value: AnyValue) -> object:
     return getattr(value, kind)
 
 
+def integer(value: object) -> int | None:
+    """Return the value when it is an int, else None; a bool is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def record_number(value: object) -> int:
     """Return a record's number within its producer, 0 for what is none."""
     return value if isinstance(value, int) and value > 0 else 0

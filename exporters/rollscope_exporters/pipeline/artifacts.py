@@ -17,10 +17,10 @@ from msgspec.structs import replace
 from rollscope import vocabulary as v
 from rollscope.content import content_digest
 
-from ..decode import Log
+from ..decode import Log, integer
 from ..records import Artifact
 from .outbox import Outbox
-from .readings import UnusableError, integer
+from .readings import UnusableError
 from .redaction import Cleaner
 from .resources import Source
 from .settings import PipelineSettings

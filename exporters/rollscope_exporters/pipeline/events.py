@@ -12,7 +12,7 @@ from rollscope.redact import MASKED_ID, Withheld
 from rollscope.tokens import unpack_ids
 
 from ..assemble import Item
-from ..decode import Group, Log
+from ..decode import Group, Log, integer
 from . import readings, texts
 from .artifacts import Artifacts
 from .images import Images
@@ -122,7 +122,7 @@ class Events:
         self._look_for_lost_driver(source, now)  # whose last words may have overtaken its first on the way through Collectors
 
     def _run_finished(self, log: Log, source: Source, now: int) -> None:
-        attempt = readings.integer(source.attributes.get(v.RUN_ATTEMPT)) or 0
+        attempt = integer(source.attributes.get(v.RUN_ATTEMPT)) or 0
         record = readings.run_finished(log, source.run)
         if not self._runs.end(source.run, record, source.counted(log.sequence), now, attempt):
             raise UnusableError("second end of a run, or end of an attempt older than the present one")

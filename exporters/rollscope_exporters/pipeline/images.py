@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from rollscope import vocabulary as v
 from rollscope.content import content_digest
 
-from ..decode import Log
+from ..decode import Log, integer
 from ..images import digest_of, references
 from ..records import Image, Trajectory
 from .outbox import Outbox
-from .readings import UnusableError, integer
+from .readings import UnusableError
 from .resources import Source
 
 KEPT_BYTES = 2 << 30

@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from rollscope import vocabulary as v
 
-from ..decode import Point
+from ..decode import Point, integer
 from ..records import Scalar, StepMetrics
-from .readings import integer
 
 STEP_ATTRIBUTES = (v.STEP_INDEX, "step", "global_step")
 

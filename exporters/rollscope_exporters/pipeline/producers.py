@@ -9,9 +9,9 @@ import msgspec
 
 from rollscope import vocabulary as v
 
+from ..decode import integer
 from ..ledger.sequences import SequenceSet
 from ..ledger.states import ProducerState
-from .readings import integer
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ProducerState).decode

@@ -12,7 +12,7 @@ from rollscope import vocabulary as v
 
 from ..assemble import Fact
 from ..assemble.messages import load
-from ..decode import Log
+from ..decode import Log, integer
 from ..records import Histogram, LogLine, Reward, RunFinished, RunStarted, Scalar, Span, StepMetrics, Table
 
 _COORDINATES = {"step": v.STEP_INDEX, "group": v.GROUP_ID, "index": v.TRAJECTORY_INDEX, "attempt": v.TRAJECTORY_ATTEMPT}
@@ -164,11 +164,6 @@ def coordinates(root: Span) -> str:
     """Return where a trajectory stands in its run, in words."""
     found = {name: root.attributes.get(key) for name, key in _COORDINATES.items()}
     return ", ".join(f"{name} {str(value)[:80]}" for name, value in found.items() if value is not None)
-
-
-def integer(value: object) -> int | None:
-    """Return the value when it is an int, else None."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _double(value: object) -> float | None:

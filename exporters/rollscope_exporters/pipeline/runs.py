@@ -18,11 +18,12 @@ import msgspec
 
 from rollscope import vocabulary as v
 
+from ..decode import integer
 from ..ledger.states import RunState
 from ..records import RunFinished, RunStarted, Span
 from .outbox import Outbox
 from .producers import Producers
-from .readings import coordinates, integer
+from .readings import coordinates
 from .settings import PipelineSettings
 
 _encode = msgspec.msgpack.Encoder().encode

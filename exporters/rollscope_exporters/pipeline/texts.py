@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from rollscope import vocabulary as v
 from rollscope.tokens import Decoded, Decoder, TokenizerError, TooSlowError, in_time, load, pack_ids, unpack_ids
 
-from ..decode import Log
+from ..decode import Log, integer
 from ..records import TokenSegment
-from .readings import UnusableError, integer
+from .readings import UnusableError
 
 log = logging.getLogger("rollscope.pipeline")
 

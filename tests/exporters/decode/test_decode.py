@@ -14,7 +14,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.metrics.v1.metrics_pb2 import ScopeMetrics, SummaryDataPoint
 
 from rollscope import vocabulary as v
-from rollscope_exporters.decode import SIGNALS, Group, UndecodableError, decode
+from rollscope_exporters.decode import SIGNALS, Group, UndecodableError, decode, integer
 
 from ..foreign import any_value, key_values, resource, span_request
 
@@ -245,3 +245,9 @@ def test_whatever_comes_only_one_error_leaves(noise: bytes, cut: int, signal: st
     for data in (noise, whole[:cut], whole[:cut] + noise, noise + whole):
         with contextlib.suppress(UndecodableError):
             decode(signal, data)
+
+
+@pytest.mark.parametrize(("value", "found"), [(3, 3), (0, 0), (True, None), (2.0, None), ("3", None), (None, None)])
+def test_a_bool_is_no_integer(value: object, found: int | None) -> None:
+    """Programs send `true` as a step: what counts takes it for none, and the trajectory it stands in is whole."""
+    assert integer(value) is found if found is None else integer(value) == found
