@@ -29,6 +29,11 @@ def failed(message: str) -> dict[str, str]:
     [
         ("sys.exit(3)", 3, failed("SystemExit: 3")),
         ("sys.exit('no data')", 1, failed("SystemExit: no data")),
+        ("exit(3)", 3, failed("SystemExit: 3")),
+        ("quit('no data')", 1, failed("SystemExit: no data")),
+        ("exit()", 0, FINISHED),
+        ("try: exit(3)\nexcept SystemExit: pass", 0, FINISHED),
+        ("import threading\nt = threading.Thread(target=exit, args=[3]); t.start(); t.join()", 0, FINISHED),
         ("sys.exit()", 0, FINISHED),
         ("sys.exit(0)", 0, FINISHED),
         ("def main():\n  try: sys.exit(2)\n  finally: r.event('e', {})\nwith r.start_span('s'): main()", 2, failed("SystemExit: 2")),

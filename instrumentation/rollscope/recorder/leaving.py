@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import contextlib
 import itertools
 import sys
 import threading
@@ -16,13 +18,16 @@ __all__ = ["Exit", "exit_code", "unwatch", "watch"]
 _RECENT = 30.0
 """Seconds after which an exit that is still remembered by somebody was caught: its program went on."""
 _original: Callable[..., Any] = sys.exit
+_quitter: Any = type(getattr(builtins, "exit", None))
+"""Class of the functions `exit` and `quit` that Python's `site` adds."""
+_original_quit: Any = _quitter.__call__ if _quitter.__module__ == "_sitebuiltins" else None
 _numbers = itertools.count(1)
 _latest: tuple[int, weakref.ref[Exit]] | None = None
 _left: object = None
 
 
 class Exit(SystemExit):
-    """What `sys.exit` raises in the main thread of a run: it notices when it has left the program, and not when it was caught.
+    """What `sys.exit`, `exit` and `quit` raise in the main thread of a run: it notices when it has left the program, not when caught.
 
     It is destroyed once nobody handles it any more; where no frame is below that moment, nobody did, and the program ends of it.
     """
@@ -47,16 +52,20 @@ class Exit(SystemExit):
 
 
 def watch() -> None:
-    """Look out for `sys.exit` from now on, unless it is somebody else's by now: theirs is to be called, not ours."""
+    """Look out for `sys.exit` and the like from now on, unless they are somebody else's by now: theirs is to be called, not ours."""
     global _original
     if isinstance(sys.exit, BuiltinFunctionType):
         _original, sys.exit = sys.exit, _exit
+    if _original_quit is not None and _quitter.__call__ is _original_quit:
+        _quitter.__call__ = _quit
 
 
 def unwatch() -> None:
-    """Put `sys.exit` back, if it is still ours."""
+    """Put back what is still ours."""
     if sys.exit is _exit:
         sys.exit = _original
+    if _quitter.__call__ is _quit:
+        _quitter.__call__ = _original_quit
 
 
 def exit_code() -> object:
@@ -72,6 +81,12 @@ def _exit(status: Any = None, /) -> NoReturn:
     if threading.current_thread() is not threading.main_thread():
         _original(status)  # ends the thread, and `threading` knows this very class only
     raise Exit(status)
+
+
+def _quit(self: object, code: Any = None) -> NoReturn:
+    with contextlib.suppress(SystemExit):
+        _original_quit(self, code)  # closes standard input
+    _exit(code)
 
 
 _exit.__name__ = _exit.__qualname__ = "exit"
