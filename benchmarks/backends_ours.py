@@ -14,9 +14,6 @@ from pathlib import Path
 
 import msgspec
 
-from rollscope_exporters.pipeline.loop import Loop
-from rollscope_exporters.pipeline.settings import PipelineSettings
-from rollscope_exporters.pipeline.trial import Trial
 from rollscope_exporters.positions import read_workers
 from rollscope_exporters.receiver import Inbox
 from rollscope_exporters.settings import backend_class
@@ -24,6 +21,7 @@ from rollscope_exporters.store import Store
 
 from .backends_cost import Cost, Meter
 from .otlp_rollouts import Request
+from .pipeline import pipeline
 
 _RUN = "bench"
 _PATIENCE = 600.0
@@ -35,8 +33,7 @@ class Bridge:
     def __init__(self, storage: Path) -> None:
         self.storage = storage
         self.store = Store.open(storage / "store.db")
-        trial = Trial(storage / "pipeline.trial", after_crash=False)
-        self._loop = Loop(storage, self.store, PipelineSettings(token2text=False), lambda _: [], trial=trial)
+        self._loop = pipeline(storage, self.store)
 
     def take(self, requests: Iterable[Request]) -> None:
         """Let requests through, down to rows of the outbox."""

@@ -16,15 +16,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rollscope_exporters.decode import decode
-from rollscope_exporters.pipeline.loop import Loop
-from rollscope_exporters.pipeline.settings import PipelineSettings
-from rollscope_exporters.pipeline.trial import Trial
 from rollscope_exporters.receiver import Inbox
 from rollscope_exporters.store import Store
 
 from . import otlp, otlp_rollouts
 from .harness import Outcome
 from .otlp_rollouts import Request
+from .pipeline import pipeline
 from .recording import scratch
 
 NAME = "bridge"
@@ -176,8 +174,7 @@ def _commit(load: _Load) -> _Took:
     with scratch() as folder:
         asyncio.run(_fill(folder / "inbox", load.requests))
         with Store.open(folder / "store.db") as store:
-            trial = Trial(folder / "pipeline.trial", after_crash=False)
-            loop = Loop(folder, store, PipelineSettings(token2text=False), lambda _: [], trial=trial)
+            loop = pipeline(folder, store)
             with _timed(load.spans) as took:
                 while loop.turn():
                     pass

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
+from .beats import read_beat
 from .records import SIGNALS
 
 FILE = "position.json"
@@ -58,13 +59,7 @@ class WorkerState(msgspec.Struct, frozen=True):
         return self.backend if self.run is None else f"{self.backend}/{self.run}"
 
 
-class _Beat(msgspec.Struct):
-    reason: str = ""
-    time: float = 0.0
-
-
 _decode = msgspec.json.Decoder(_File).decode
-_decode_beat = msgspec.json.Decoder(_Beat).decode
 
 
 def worker_folder(storage: Path, backend: str, run: str | None = None) -> Path:
@@ -92,11 +87,9 @@ def read_workers(storage: Path, unreadable: list[str] | None = None) -> list[Wor
 def why_waiting(storage: Path, backend: str, run: str, now: float) -> str:
     """Return what holds up the worker of a backend and run, in its own words; empty while nothing does. `now`: Unix time, s."""
     for served in (run, None):
-        try:
-            beat = _decode_beat((worker_folder(storage, backend, served) / BEAT_FILE).read_bytes())
-        except (OSError, msgspec.DecodeError):
-            continue
-        return beat.reason if now - beat.time < _FRESH else ""
+        beat = read_beat(worker_folder(storage, backend, served) / BEAT_FILE)
+        if beat is not None:
+            return beat.reason if now - beat.time < _FRESH else ""
     return ""
 
 

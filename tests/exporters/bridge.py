@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -9,10 +10,11 @@ from typing import TypeVar
 import msgspec
 
 from rollscope_exporters import records
+from rollscope_exporters.beats import PIPELINE_BEAT, BeatFile
 from rollscope_exporters.ledger import Ledger, read_ledger
 from rollscope_exporters.pipeline import Pipeline, PipelineSettings
 from rollscope_exporters.pipeline.loop import Loop
-from rollscope_exporters.pipeline.trial import Trial
+from rollscope_exporters.pipeline.trial import After, Trial
 from rollscope_exporters.records import Record
 from rollscope_exporters.store import OutboxRow, Store
 
@@ -37,14 +39,15 @@ class Bridge:
         self.store = Store.open(self.storage / "store.db")
         self.pipeline = Pipeline(self.store, self.settings, lambda requested: self.backends, self.now)
 
-    def loop(self, *, after_crash: bool = False) -> Loop:
+    def loop(self, *, after: After | None = None) -> Loop:
         """The loop of a real process, over the same store, to be driven a turn at a time."""
         return Loop(
             self.storage,
             self.store,
             self.settings,
             lambda requested: self.backends,
-            trial=Trial(self.storage / "trial", after_crash=after_crash),
+            trial=Trial(self.storage / "trial", after=after),
+            beat=BeatFile(self.storage / PIPELINE_BEAT, os.getpid()),
             clock=lambda: self.now,
         )
 

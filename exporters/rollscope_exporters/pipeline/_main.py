@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rollscope.locks import FileLock
 
+from ..beats import PIPELINE_BEAT, BeatFile
 from ..child import EXIT_SETTINGS, begin
 from ..settings import Problem, Settings, SettingsError, load, wanted_backends
 from ..store import Store, StoreError
@@ -57,7 +58,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--storage", type=Path, required=True, help="storage folder of the bridge")
     parser.add_argument("--config", type=Path, help="configuration file")
     parser.add_argument("--read-artifacts", action="store_true", help="read files of this host that records only name")
-    parser.add_argument("--after-crash", action="store_true", help="the process before this one ended by itself: take requests singly")
+    parser.add_argument(
+        "--after", choices=("crash", "hang"), help="the process before this one ended by itself, or got stuck: take requests singly"
+    )
     return parser.parse_args(arguments)
 
 
@@ -77,6 +80,8 @@ def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event
         return wanted_backends(requested, settings)
 
     storage = settings.storage
+    beat = BeatFile(storage / PIPELINE_BEAT, os.getpid())
+    beat("starting")
     with Store.open(storage / "store.db") as store:
         made = _settings(settings, options)
         try:
@@ -84,8 +89,8 @@ def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event
         except ValueError as error:
             raise SettingsError([Problem("", "", str(error))]) from error
         continue_numbering(store, storage)
-        trial = Trial(storage / "pipeline.trial", after_crash=options.after_crash)
-        Loop(storage, store, made, wanted, trial=trial).run(stop)
+        trial = Trial(storage / "pipeline.trial", after=options.after)
+        Loop(storage, store, made, wanted, trial=trial, beat=beat).run(stop)
 
 
 def _settings(settings: Settings, options: argparse.Namespace) -> PipelineSettings:

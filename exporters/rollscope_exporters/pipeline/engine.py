@@ -38,8 +38,14 @@ class Pipeline:
     it is of no use any more: make a new one from the store, which then stands at the last commit.
     """
 
-    def __init__(self, store: Store, settings: PipelineSettings, wanted: Wanted, now: int | None = None) -> None:
-        """`wanted`: what a run asked for → the backends it is to reach. `now`: Unix ns, the clock's unless given."""
+    def __init__(
+        self, store: Store, settings: PipelineSettings, wanted: Wanted, now: int | None = None, get_on: Callable[[], None] = lambda: None
+    ) -> None:
+        """Read what the store holds.
+
+        `wanted`: what a run asked for → the backends it is to reach. `now`: Unix ns, the clock's unless given. `get_on` is called
+        between things that may take long.
+        """
         db = store.db
         started = time.time_ns() if now is None else now
         self._store = store
@@ -56,7 +62,7 @@ class Pipeline:
         self._seen = Seen(db)
         self._hosts = Hosts()
         self.rejections = Rejections(db)
-        tokens = Texts([Path(folder) for folder in settings.tokenizers] if settings.token2text else [])
+        tokens = Texts([Path(folder) for folder in settings.tokenizers] if settings.token2text else [], get_on=get_on)
         self._events = Events(self._outbox, self._runs, self._traces, self._artifacts, self._images, self._seen, tokens, self._cleaner)
 
     @contextmanager

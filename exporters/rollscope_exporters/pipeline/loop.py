@@ -14,6 +14,7 @@ import msgspec
 from rollscope.files import room
 from rollscope.journal import Entry
 
+from ..beats import BeatFile
 from ..decode import UndecodableError
 from ..store import Store
 from .engine import Pipeline
@@ -43,6 +44,7 @@ class Loop:
         wanted: Wanted,
         *,
         trial: Trial,
+        beat: BeatFile,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._storage = storage
@@ -51,14 +53,16 @@ class Loop:
         self._wanted = wanted
         self._clock = clock
         self._trial = trial
-        self._upkeep = Upkeep(storage, store, settings, wanted)
+        self._beat = beat
+        self._upkeep = Upkeep(storage, store, settings, wanted, self._get_on)
         self._now = 0
+        self._taken = 0
         self._committed = 0
         self._behind = False
         self._open()
 
     def _open(self) -> None:
-        self._pipeline = Pipeline(self._store, self._settings, self._wanted, self._clock())
+        self._pipeline = Pipeline(self._store, self._settings, self._wanted, self._clock(), self._get_on)
         self._inbox = Inbox(self._storage / "inbox", self._store.db)
 
     def run(self, stop: threading.Event) -> None:
@@ -67,6 +71,7 @@ class Loop:
             self._run(stop)
         self._inbox.close()
         self._store.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        self._beat("ended", position=self._taken)
 
     def _run(self, stop: threading.Event) -> None:
         pause = 0.1
@@ -77,6 +82,7 @@ class Loop:
             except sqlite3.OperationalError as error:
                 store, free = self._storage / "store.db", room(self._storage)
                 log.error("%s cannot be written (%s; %s); trying again in %.1f s", store, error, free, pause)
+                self._beat("waiting", reason=f"{store} cannot be written: {error}", position=self._taken)
                 stop.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 self._reopen()
@@ -89,6 +95,7 @@ class Loop:
 
     def turn(self) -> bool:
         """One batch and what time brings; False when there was nothing in the inbox."""
+        self._get_on()
         self._look_at_clock()
         self._upkeep.look(self._pipeline, self._clock(), busy=self._behind)
         budget = 1 if self._trial.active else self._settings.batch_bytes
@@ -144,15 +151,20 @@ class Loop:
         except OSError as error:
             log.warning("the inbox cannot be acknowledged: %s", error)
 
+    def _get_on(self) -> None:
+        self._beat("running", position=self._taken)
+
     def _reopen(self) -> None:
         self._inbox.close()
         self._open()
 
     def _take(self, entry: Entry) -> None:
         if self._trial.failed(entry.sequence):
-            self._reject(entry, "ended the pipeline's process", "")
+            self._reject(entry, self._trial.reason, "")
             return
         self._trial.begin(entry.sequence)
+        self._taken = entry.sequence
+        self._get_on()
         try:
             request = decode_request(entry.payload)
             self._now = max(self._now, min(request.received, self._clock()))

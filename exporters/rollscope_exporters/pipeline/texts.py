@@ -54,10 +54,11 @@ class Texts:
     Loading one runs code of the user's, and so may decoding: what hangs costs its own text, and the pipeline a minute, once.
     """
 
-    def __init__(self, folders: Iterable[Path], loader: Callable[..., Decoder] = load) -> None:
-        """`folders` hold registered tokenizers (`<folder>/tokenizers/<digest>…`)."""
+    def __init__(self, folders: Iterable[Path], loader: Callable[..., Decoder] = load, get_on: Callable[[], None] = lambda: None) -> None:
+        """`folders` hold registered tokenizers (`<folder>/tokenizers/<digest>…`). `get_on` is called before whatever may take long."""
         self._folders = list(folders)
         self._load = loader
+        self._get_on = get_on
         self._known: dict[str, Decoder | str] = {}
 
     def complete(self, segment: TokenSegment, lead: object) -> TokenSegment:
@@ -77,11 +78,11 @@ class Texts:
             return replace(segment, undecoded=f"{type(error).__name__}: {error}")
         return replace(segment, text=decoded.text, offsets=pack_ids(decoded.offsets), tail=decoded.tail, undecoded="")
 
-    @staticmethod
-    def _decode(segment: TokenSegment, decoder: Decoder, lead: list[int]) -> Decoded:
+    def _decode(self, segment: TokenSegment, decoder: Decoder, lead: list[int]) -> Decoded:
         ids = unpack_ids(segment.ids)
         if decoder.exact:  # a table of ours
             return decoder.decode(lead, ids)
+        self._get_on()
         return in_time(segment.tokenizer, lambda: decoder.decode(lead, ids))
 
     def _decoder(self, name: str) -> Decoder | str:
@@ -92,6 +93,7 @@ class Texts:
     def _find(self, name: str) -> Decoder | str:
         reason = f"tokenizer {name!r} is not to be had here"
         for folder in self._folders:
+            self._get_on()
             try:
                 return in_time(name, lambda folder=folder: self._load(name, folder))  # type: ignore[misc]
             except (TokenizerError, OSError) as error:

@@ -1,25 +1,30 @@
-"""After a crash of the interpreter itself: entries one by one, each named on disk before it is tried.
+"""After a crash of the interpreter itself, or a hang: entries one by one, each named on disk before it is tried.
 
-A request that ends the process (a fault in a native library) would end it again at every start. Named before it is taken, it is
-set aside at the second try.
+A request that ends the process (a fault in a native library), or that it never comes back from (a pattern that backtracks without end),
+would do so again at every start. Named before it is taken, it is set aside at the second try.
 """
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
+from typing import Literal
 
-_LENGTH = 200
-"""Entries taken one by one after a crash."""
+After = Literal["crash", "hang"]
+
+_LENGTH = {"crash": 200, "hang": 20_000}
+"""Entries taken one by one. After a hang as many as a batch of the smallest may have: to come to it costs the deadline each time."""
 
 
 class Trial:
-    """`active` only in a process that was started after a crash."""
+    """`active` only in a process that was started after a crash or a hang. `after`: which, None after an orderly end."""
 
-    def __init__(self, file: Path, *, after_crash: bool) -> None:
+    def __init__(self, file: Path, *, after: After | None) -> None:
         self._file = file
-        self._left = _LENGTH if after_crash else 0
-        self._suspect = _read(file) if after_crash else 0
+        self._left = _LENGTH[after] if after else 0
+        self._suspect = _read(file) if after else 0
+        self.reason = "kept the pipeline's process from going on" if after == "hang" else "ended the pipeline's process"
+        """Why an entry is set aside that `failed`."""
 
     @property
     def active(self) -> bool:

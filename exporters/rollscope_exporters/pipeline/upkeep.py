@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,11 +43,13 @@ def collecting_seldom() -> Iterator[None]:
 class Upkeep:
     """Looks after one store."""
 
-    def __init__(self, storage: Path, store: Store, settings: PipelineSettings, wanted: Wanted) -> None:
+    def __init__(self, storage: Path, store: Store, settings: PipelineSettings, wanted: Wanted, get_on: Callable[[], None]) -> None:
+        """`get_on` is called between things that may take long."""
         self._storage = storage
         self._store = store
         self._settings = settings
         self._wanted = wanted
+        self._get_on = get_on
         self._looked = self._forgot = 0
 
     def begin_anew(self) -> None:
@@ -72,7 +74,7 @@ class Upkeep:
         # Room for what comes is worth more than rows that only a backend might want that nobody has asked for yet.
         keep = 0 if full else self._settings.keep
         while trim(self._store, workers, self._wanted, now, keep) and not busy:
-            pass
+            self._get_on()
         if now - self._forgot >= HOUR:
             self._forgot = now
             pipeline.forget(now)

@@ -66,8 +66,9 @@ class Child:
         self._started = self._due = self._moved = 0.0
         self._pause = FIRST_PAUSE
         self._mtime = 0
-        self._killed = self._ending = False
-        self._after_crash = False
+        self._killed = self._hung = self._ending = False
+        self._after: tuple[str, ...] = ()
+        """What the next process is told of how this one ended."""
         self.restarts = -1
         self.last_end = ""
         """How the process ended last."""
@@ -89,6 +90,7 @@ class Child:
             self._ended(code, now)
         elif self._hangs(now):
             log.error("%s made no progress for %.0f s; killing it", self.spec.name, self._deadline)
+            self._hung = True
             self.kill()
 
     def end(self) -> None:
@@ -113,16 +115,15 @@ class Child:
             self._due = now + LONGEST_PAUSE
             return
         self._started = self._moved = now
-        self._killed = False
+        self._killed = self._hung = False
         self.restarts += 1
         log.info("%s started, pid %d", self.spec.name, self._process.pid)
         if self._process.stdout:
             threading.Thread(target=_copy_output, args=(self.spec.name, self._process.stdout), daemon=True).start()
 
     def _popen(self) -> subprocess.Popen[bytes]:
-        crash = ("--after-crash",) if self._after_crash else ()
         return subprocess.Popen(
-            [sys.executable, *self.spec.arguments, *crash],
+            [sys.executable, *self.spec.arguments, *self._after],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -141,7 +142,8 @@ class Child:
             return
         by_kill = not self._killed and code in (-signal.SIGKILL, -signal.SIGTERM)
         by_itself = -code in _FATAL or (code > 0 and code not in _ORDERLY) or (code == 0 and _last_state(self.spec.beat) == "writing")
-        self._after_crash = not self._killed and not by_kill and by_itself
+        crashed = not self._killed and not by_kill and by_itself
+        self._after = ("--after", "hang") if self._hung else ("--after", "crash") if crashed else ()
         if now - self._started >= HEALTHY_AFTER:
             self._pause = FIRST_PAUSE
         pause = LONGEST_PAUSE if code == EXIT_SETTINGS else min(self._pause, PAUSE_AFTER_KILL) if by_kill else self._pause

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..beats import PIPELINE_BEAT, read_beat
 from ..child import STOP_GRACE
 from ..positions import WorkerState, read_workers
 from ..settings import Settings, backend_class
 from ..store import NoStoreError, RunRow, Store, StoreError
-from ..worker import BEAT_FILE, read_beat, worker_folder
+from ..worker import BEAT_FILE, worker_folder
 from ._child import Child, ChildSpec
 from ._plan import Plan, plan
 from ._progress import Progress, is_waiting, progress
@@ -22,6 +23,8 @@ from ._progress import Progress, is_waiting, progress
 PIPELINE = "pipeline"
 _LOOK = 0.5
 """Seconds between two looks at the runs in the store."""
+_PIPELINE_DEADLINE = 600.0
+"""Seconds without progress after which it is taken to hang: between two signs of life there may be a tokenizer's minute and a slow disk."""
 _GRACE = STOP_GRACE + 2.0
 """Seconds a child may take to end before it is killed; it gives up by itself before that."""
 
@@ -44,7 +47,8 @@ class Crew:
         self.problems: dict[str, str] = {}
         """Backend → why it does not run."""
         self.children: dict[str, Child] = {}
-        self._add(ChildSpec(PIPELINE, ("-m", "rollscope_exporters.pipeline", *self._storage, *self._config)))
+        arguments = ("-m", "rollscope_exporters.pipeline", *self._storage, *self._config)
+        self._add(ChildSpec(PIPELINE, arguments, settings.storage / PIPELINE_BEAT), _PIPELINE_DEADLINE)
 
     def tick(self) -> None:
         """Start, restart, kill: to be called several times a second."""
@@ -114,7 +118,7 @@ class Crew:
         for backend, run in wanted.workers:
             name = backend if run is None else f"{backend}/{run}"
             if name not in self.children:
-                self._add(self._worker(name, backend, run))
+                self._add(self._worker(name, backend, run), self._settings.workers.deadline)
         self._retire({backend if run is None else f"{backend}/{run}" for backend, run in wanted.workers})
 
     def _retire(self, wanted: set[str]) -> None:
@@ -133,8 +137,8 @@ class Crew:
             arguments += ["--set", assignment]
         return ChildSpec(name, tuple(arguments), worker_folder(self._settings.storage, backend, run) / BEAT_FILE)
 
-    def _add(self, spec: ChildSpec) -> None:
-        self.children[spec.name] = Child(spec, os.environ, self._settings.workers.deadline)
+    def _add(self, spec: ChildSpec, deadline: float) -> None:
+        self.children[spec.name] = Child(spec, os.environ, deadline)
 
     def _open(self) -> Store | None:
         if self._store is None:
@@ -180,7 +184,7 @@ class Crew:
         found["state"] = "running" if child.pid else "pausing"
         if child.last_end:
             found["last_end"] = child.last_end
-        beat = read_beat(child.spec.beat.parent) if child.spec.beat else None
+        beat = read_beat(child.spec.beat) if child.spec.beat else None
         if beat and child.pid in (beat.pid, None):
             found["position"] = beat.position
             found["state"] = beat.state if child.pid else "pausing"

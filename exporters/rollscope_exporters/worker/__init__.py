@@ -6,7 +6,6 @@ standard input closes. `Feed` reads, `Delivery` writes with retries and splittin
 
 from __future__ import annotations
 
-from ._beat import read_beat
 from ._delivery import Delivery, RestartNeeded, Stopped
 from ._feed import Batch, Feed, Item
 from ._folders import BEAT_FILE, worker_folder
@@ -24,6 +23,5 @@ __all__ = [
     "RestartNeeded",
     "Stopped",
     "Worker",
-    "read_beat",
     "worker_folder",
 ]

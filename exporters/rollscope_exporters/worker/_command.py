@@ -14,13 +14,13 @@ from pathlib import Path
 from rollscope.locks import FileLock
 
 from ..backends import Backend, UnavailableError
+from ..beats import BeatFile
 from ..child import EXIT_RESTART, EXIT_SETTINGS, STOP_GRACE, begin
 from ..settings import Settings, SettingsError, backend_class, backend_config, load, wanted_backends
 from ..store import NoStoreError, Store, StoreError
-from ._beat import BeatFile
 from ._delivery import Delivery, RestartNeeded, Stopped
 from ._feed import Feed
-from ._folders import LOCK_FILE, worker_folder
+from ._folders import BEAT_FILE, LOCK_FILE, worker_folder
 from ._left_out import LeftOut, LeftOutFile
 from ._memory import Memory
 from ._position import PositionFile
@@ -59,7 +59,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of the backend's section")
     parser.add_argument("--supervised", action="store_true", help="end when standard input closes")
     parser.add_argument(
-        "--after-crash", action="store_true", help="the process before this one ended by itself: deliver singly for a while"
+        "--after", choices=("crash", "hang"), help="the process before this one ended by itself, or got stuck: deliver singly for a while"
     )
     return parser.parse_args(arguments)
 
@@ -67,7 +67,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _run(settings: Settings, options: argparse.Namespace, stop: threading.Event) -> None:
     folder = worker_folder(settings.storage, options.backend, options.run)
     folder.mkdir(parents=True, exist_ok=True)
-    beat = BeatFile(folder, os.getpid())
+    beat = BeatFile(folder / BEAT_FILE, os.getpid())
     with closing(FileLock(folder / LOCK_FILE)) as lock:
         while not lock.acquire():
             beat("waiting", reason="another worker still holds this position")
@@ -122,7 +122,7 @@ def _deliver(
         runs.undecided,
     )
     delivery = Delivery(backend, position, beat, stop.wait, settings.workers.max_pause)
-    trial = Trial(folder, options.after_crash)
+    trial = Trial(folder, options.after)
     limits = settings.workers
     Worker(feed, delivery, position, beat, trial, rows=limits.batch_rows, bytes_=int(limits.batch_bytes)).run(stop)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ..backends import Backend, BusyError, RejectedError, UnavailableError
+from ..beats import BeatFile
 from ..positions import SetAside
 from ..records import Record
-from ._beat import BeatFile
 from ._feed import Item
 from ._position import PositionFile
 
@@ -42,15 +42,20 @@ class Delivery:
         """Deliver `items` and move the position past them. Raises Stopped or RestartNeeded, with the position kept."""
         if not items:
             return
-        failure = items[0].error if len(items) == 1 and items[0].record is None else self._write(items)
-        if failure is None:
-            self.advance(*items[-1].reached)
-        elif len(items) == 1:
-            self._set_aside(items[0], failure)
+        failure = items[0].error if len(items) == 1 and items[0].record is None else self.write(items)
+        if failure is None or len(items) == 1:
+            self.settle(items[-1], failure)
         else:
             middle = len(items) // 2
             self.deliver(items[:middle])
             self.deliver(items[middle:])
+
+    def settle(self, item: Item, failure: str | None) -> None:
+        """Move the position past what was written up to `item`; with a `failure`, set `item` aside."""
+        if failure is None:
+            self.advance(*item.reached)
+        else:
+            self.set_aside(item, failure)
 
     def advance(self, upto: int, parts: int = 0) -> None:
         """Move the position to `upto` and `parts` records of the row behind it, on disk."""
@@ -58,16 +63,13 @@ class Delivery:
         self._until_available(self._position.save)
 
     def set_aside(self, item: Item, reason: str) -> None:
-        """Set one record aside without trying it."""
-        self._set_aside(item, reason)
-
-    def _set_aside(self, item: Item, reason: str) -> None:
+        """Set one record aside and move the position past it."""
         entry = SetAside(item.id, item.run, item.what, reason[:1000])
         self._until_available(lambda: self._position.set_aside(entry, item.record))
         self.advance(*item.reached)
 
-    def _write(self, items: Sequence[Item]) -> str | None:
-        """Return None when all is in the backend, or why it cannot be."""
+    def write(self, items: Sequence[Item]) -> str | None:
+        """Return None when all is in the backend, or why it cannot be; the position stays. Raises Stopped or RestartNeeded."""
         records = [item.record for item in items if item.record is not None]
         if len(records) < len(items):
             return "a record of the batch cannot be decoded"

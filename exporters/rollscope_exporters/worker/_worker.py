@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from ._beat import BeatFile
+from ..beats import BeatFile
 from ._delivery import Delivery
 from ._feed import Feed
 from ._position import PositionFile
@@ -43,14 +43,13 @@ class Worker:
     def step(self) -> bool:
         """Deliver one batch; False when nothing was to be delivered."""
         reached = self._position.current
-        batch = self._feed.next(reached.position, 1 if self._trial.on else self._rows, self._bytes, reached.parts)
+        batch = self._feed.next(reached.position, self._trial.rows if self._trial.on else self._rows, self._bytes, reached.parts)
         self._position.expect(batch.passing)
         if not batch.items:
             self._position.advance(batch.upto)
             return bool(batch.passing)
         if self._trial.on:
-            for item in batch.items:
-                self._trial.deliver(item, self._delivery)
+            self._trial.deliver(batch.items, self._delivery)
         else:
             self._delivery.deliver(batch.items)
         self._delivery.advance(batch.upto)

@@ -27,6 +27,8 @@ class CountingConfig(BaseModel):
     explode: str = "explode"
     crash: str = "crash"
     hang: str = "hang"
+    stuck: Path | None = None
+    """While this file exists, nothing comes back."""
     away: Path | None = None
     """While this file exists, nothing can be reached."""
     slow: float = 0.0
@@ -43,6 +45,7 @@ class CountingBackend:
     def __init__(self, config: BaseModel, storage: Path, state: Mapping[str, object]) -> None:
         assert isinstance(config, CountingConfig)
         self._config = config
+        self._storage = storage
         self._file = open(storage / f"{self.file_name()}", "ab")  # noqa: SIM115 - kept open
         self._file.truncate(int(str(state.get("size", 0))))
 
@@ -55,6 +58,8 @@ class CountingBackend:
         if self._config.away and self._config.away.exists():
             raise UnavailableError("the counting house is closed; remove the file to open it")
         time.sleep(self._config.slow)
+        while self._config.stuck and self._config.stuck.exists():
+            self._hang(0.02)
         lines = [self._line(record) for record in records]
         self._file.write("".join(lines).encode())
         self._file.flush()
@@ -68,8 +73,13 @@ class CountingBackend:
         if self._config.crash in name:
             os.abort()
         while self._config.hang in name:
-            time.sleep(1)
+            self._hang(1)
         return f"{record.run} {name}\n"
+
+    def _hang(self, seconds: float) -> None:
+        """Say so once in a file, for who waits for it, and sleep."""
+        (self._storage / f"hangs-{os.getpid()}").touch()
+        time.sleep(seconds)
 
     def checkpoint(self) -> dict[str, object]:
         """Sync."""

@@ -17,6 +17,7 @@ from rollscope.journal import Journal, LogReader
 from rollscope_exporters.pipeline import Pipeline, PipelineSettings
 from rollscope_exporters.pipeline.loop import Loop
 from rollscope_exporters.pipeline.settings import HOUR
+from rollscope_exporters.pipeline.trial import After
 from rollscope_exporters.records import RunFinished, StepMetrics
 from rollscope_exporters.store import Store, schema
 
@@ -112,8 +113,11 @@ def test_an_entry_that_cannot_be_translated_is_set_aside(tmp_path: Path, monkeyp
     assert ledger.rejected_latest == ["inbox 8: translation failed: ZeroDivisionError: unforeseen"]
 
 
-def test_an_entry_that_ends_the_process_is_set_aside_at_the_second_try(tmp_path: Path) -> None:
-    """After a crash of the interpreter, entries are taken one by one; the one before which it ended is given up."""
+@pytest.mark.parametrize(
+    ("after", "reason"), [("crash", "ended the pipeline's process"), ("hang", "kept the pipeline's process from going on")]
+)
+def test_an_entry_that_ends_the_process_is_set_aside_at_the_second_try(tmp_path: Path, after: After, reason: str) -> None:
+    """After a crash of the interpreter, or a hang, entries are taken one by one; the one at which it ended is given up."""
     bridge = Bridge(tmp_path)
     fill(tmp_path, 5, bridge.now)
 
@@ -125,7 +129,7 @@ def test_an_entry_that_ends_the_process_is_set_aside_at_the_second_try(tmp_path:
             raise Crash
 
     for _ in range(3):
-        loop = bridge.loop(after_crash=True)
+        loop = bridge.loop(after=after)
         take = loop._pipeline.take
         loop._pipeline.take = lambda s, p, n, take=take: (crash_at_third(s, p, n), take(s, p, n))[1]  # type: ignore[misc]
         try:
@@ -134,7 +138,7 @@ def test_an_entry_that_ends_the_process_is_set_aside_at_the_second_try(tmp_path:
             continue
         break
     assert values(bridge) == [0, 1, 3, 4]
-    assert bridge.ledger().rejected == {"ended the pipeline's process": 1}
+    assert bridge.ledger().rejected == {reason: 1}
 
 
 def test_a_damaged_inbox_is_counted(tmp_path: Path) -> None:

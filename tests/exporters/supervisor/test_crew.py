@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,9 +11,11 @@ import pytest
 from rollscope_exporters.records import StepMetrics
 from rollscope_exporters.settings import Settings
 from rollscope_exporters.store import Store
-from rollscope_exporters.supervisor._crew import Crew
+from rollscope_exporters.supervisor import _crew
+from rollscope_exporters.supervisor._crew import PIPELINE, Crew
 from rollscope_exporters.worker import worker_folder
 from tests.exporters.worker.outbox import FilledStore
+from tests.waiting import until
 
 
 def metric(run: str, step: int) -> StepMetrics:
@@ -72,3 +76,25 @@ def test_looking_reads_no_package_s_metadata(tmp_path: Path, monkeypatch: pytest
     crew.end()
     store.close()
     assert looked == ["rows"]  # of the one run that has a row to deliver
+
+
+def test_a_pipeline_that_hangs_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stopped process shows no progress, as one would that never comes back from a request; the next one is told so."""
+    monkeypatch.setattr(_crew, "_PIPELINE_DEADLINE", 3.0)
+    crew = Crew(Settings(storage=tmp_path), None, {})
+    pipeline = crew.children[PIPELINE]
+
+    def runs(restarts: int) -> bool:
+        crew.tick()
+        (status,) = crew.status()
+        return status["state"] == "running" and "position" in status and pipeline.restarts >= restarts
+
+    try:
+        until(lambda: runs(0))
+        assert pipeline.pid
+        os.kill(pipeline.pid, signal.SIGSTOP)
+        until(lambda: runs(1))
+        assert pipeline.pid
+        assert b"--after\0hang" in Path(f"/proc/{pipeline.pid}/cmdline").read_bytes()
+    finally:
+        crew.end()

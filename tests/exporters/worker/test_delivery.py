@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from rollscope_exporters.backends import BusyError, RejectedError, UnavailableError
+from rollscope_exporters.beats import BeatFile, read_beat
 from rollscope_exporters.records import SIGNALS, Record
-from rollscope_exporters.worker import Delivery, Feed, Item, PositionFile, RestartNeeded, Stopped, Worker, read_beat
-from rollscope_exporters.worker._beat import BeatFile
+from rollscope_exporters.worker import Delivery, Feed, Item, PositionFile, RestartNeeded, Stopped, Worker
 from rollscope_exporters.worker._delivery import TRIES_UNTIL_RESTART
 from rollscope_exporters.worker._shape import Shaped
 from rollscope_exporters.worker._trial import Trial
@@ -71,10 +71,10 @@ class Rig:
         self.position = PositionFile(folder)
         self.waits: list[float] = []
         self.stop = False
-        beat = BeatFile(folder, 1)
+        beat = BeatFile(folder / "beat.json", 1)
         self.delivery = Delivery(self.backend, self.position, beat, self._wait, 4.0)
         feed = Feed(self.outbox, frozenset(SIGNALS), None, lambda run: run != "unwanted", lambda record, size: Shaped([record]))
-        self.worker = Worker(feed, self.delivery, self.position, beat, Trial(folder, False), rows=rows, bytes_=1 << 20)
+        self.worker = Worker(feed, self.delivery, self.position, beat, Trial(folder, None), rows=rows, bytes_=1 << 20)
 
     def _wait(self, seconds: float) -> bool:
         self.waits.append(seconds)
@@ -160,7 +160,7 @@ def test_an_outage_waits_with_growing_pauses_and_loses_nothing(tmp_path: Path, e
     seen: list[str] = []
 
     def fault(names: list[str]) -> None:
-        beat = read_beat(tmp_path)
+        beat = read_beat(tmp_path / "beat.json")
         seen.append(beat.state if beat else "")
         if left[0]:
             left[0] -= 1
@@ -183,7 +183,7 @@ def test_an_outage_that_lasts_asks_for_a_new_process(tmp_path: Path) -> None:
     with pytest.raises(RestartNeeded, match="server down"):
         rig.drain()
     assert rig.position.current.position == 0
-    beat = read_beat(tmp_path)
+    beat = read_beat(tmp_path / "beat.json")
     assert beat is not None
     assert (beat.state, beat.failures > 0, "server down" in beat.reason) == ("waiting", True, True)
 

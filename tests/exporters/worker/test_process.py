@@ -21,6 +21,7 @@ from .outbox import FilledStore, line
 
 COUNTING = Path(__file__).parents[1] / "counting"
 Start = Callable[..., "subprocess.Popen[bytes]"]
+STUCK = "the worker's process got stuck at it each time, and not at the record behind it"
 
 
 def counted(storage: Path) -> list[str]:
@@ -195,7 +196,7 @@ def test_a_record_that_ends_the_process_is_set_aside(start: Start, filled: Fille
     """After three crashes of its own; its neighbours arrive once."""
     filled.add([line("a"), line("crash"), line("b")])
     for life in range(10):
-        worker = start(*(["--after-crash"] if life else []))
+        worker = start(*(["--after", "crash"] if life else []))
         try:
             until(lambda worker=worker: worker.poll() is not None or position(tmp_path).position == 3)  # type: ignore[misc]
         finally:
@@ -206,3 +207,55 @@ def test_a_record_that_ends_the_process_is_set_aside(start: Start, filled: Fille
     assert counted(tmp_path) == ["r1 a", "r1 b"]
     (aside,) = position(tmp_path).set_aside
     assert aside.reason == "ended the worker's process 3 times"
+
+
+def supervise(start: Start, storage: Path, upto: int, *arguments: str, at_hang: Callable[[int], bool] = lambda life: False) -> None:
+    """Do as the supervisor does until `upto` is delivered: kill what hangs, and tell the next process how the one before it ended.
+
+    at_hang: called with the number of the process that hangs; True where that is left to get on.
+    """
+    after: list[str] = []
+    for life in range(20):
+        worker = start(*after, *arguments)
+        mark = storage / f"hangs-{worker.pid}"
+        until(lambda worker=worker, mark=mark: worker.poll() is not None or mark.exists() or position(storage).position == upto)  # type: ignore[misc]
+        if mark.exists() and at_hang(life):
+            until(lambda: position(storage).position == upto)
+        if position(storage).position == upto:
+            return
+        after = ["--after", "crash" if worker.poll() else "hang"]
+        worker.kill()
+        worker.wait()
+    raise AssertionError(position(storage))
+
+
+@pytest.mark.parametrize(
+    ("bad", "reasons"),
+    [
+        (["hang"], [STUCK]),
+        (["hang", "crash"], [STUCK, "ended the worker's process 3 times"]),
+    ],
+)
+def test_a_record_that_hangs_is_set_aside(start: Start, filled: FilledStore, tmp_path: Path, bad: list[str], reasons: list[str]) -> None:
+    """Once the record behind it got through, or has crashed, which shows that nobody waits for a server. Its neighbours arrive once."""
+    filled.add([line("a"), *map(line, bad), line("b"), line("c")])
+    supervise(start, tmp_path, len(bad) + 3)
+    assert counted(tmp_path) == ["r1 a", "r1 b", "r1 c"]
+    assert [aside.reason for aside in position(tmp_path).set_aside] == reasons
+
+
+@pytest.mark.parametrize("life", range(7))
+def test_while_nothing_comes_back_nothing_is_set_aside(start: Start, filled: FilledStore, tmp_path: Path, life: int) -> None:
+    """Whenever the server answers again, which may be just when the record behind is tried: all is delivered once."""
+    filled.add([line("a"), line("b"), line("c")])
+    stuck = tmp_path / "stuck"
+    stuck.touch()
+
+    def answer(now: int) -> bool:
+        if now == life:
+            stuck.unlink()
+        return now == life
+
+    supervise(start, tmp_path, 3, "--set", f"stuck={stuck}", at_hang=answer)
+    assert sorted(counted(tmp_path)) == ["r1 a", "r1 b", "r1 c"]
+    assert position(tmp_path).set_aside == []

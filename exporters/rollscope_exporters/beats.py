@@ -1,7 +1,9 @@
-"""The worker's sign of life: a small file whose age the supervisor watches and whose content `/v1/status` shows."""
+"""A child's sign of life: a small file whose age the supervisor watches and whose content `/v1/status` shows."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from pathlib import Path
 
@@ -9,37 +11,39 @@ import msgspec
 
 from rollscope.files import replace_file
 
-from ._folders import BEAT_FILE
+PIPELINE_BEAT = "pipeline.beat"
+"""The pipeline's, in the storage folder."""
 
 _EVERY = 0.5
 
 
 class Beat(msgspec.Struct, kw_only=True):
-    """Content of `beat.json`."""
+    """Content of the file."""
 
     pid: int
     time: float
     """Unix time, s."""
     state: str
-    """`starting`, `idle`, `writing`, `waiting` or, where it ended as it should, `ended`."""
+    """`starting`, `idle`, `writing` (of the pipeline `running`), `waiting` or, where it ended as it should, `ended`."""
     reason: str = ""
     """Why it waits."""
     failures: int = 0
     """Tries in a row that failed."""
     position: int = 0
+    """How far it is: outbox id of a worker, number of an inbox entry of the pipeline."""
 
 
 class BeatFile:
     """Writes the beat, twice a second at most unless the state changes."""
 
-    def __init__(self, folder: Path, pid: int) -> None:
-        self._path = folder / BEAT_FILE
+    def __init__(self, path: Path, pid: int) -> None:
+        self._path = path
         self._pid = pid
         self._next = 0.0
         self._state = ""
 
     def __call__(self, state: str, *, reason: str = "", failures: int = 0, position: int = 0) -> None:
-        """Say that the worker is alive. A full disk is no reason to stop delivering: the beat is then left out."""
+        """Say that the process gets on; on a full disk by the file's time alone."""
         now = time.monotonic()
         if now < self._next and state == self._state:
             return
@@ -49,11 +53,13 @@ class BeatFile:
             replace_file(self._path, msgspec.json.encode(beat))
         except OSError:
             self._next = 0.0
+            with contextlib.suppress(OSError):
+                os.utime(self._path)
 
 
-def read_beat(folder: Path) -> Beat | None:
-    """Return the last beat of the worker of `folder`, None when there is none."""
+def read_beat(path: Path) -> Beat | None:
+    """Return the last beat, None when there is none that can be read."""
     try:
-        return msgspec.json.decode((folder / BEAT_FILE).read_bytes(), type=Beat)
+        return msgspec.json.decode(path.read_bytes(), type=Beat)
     except (OSError, msgspec.DecodeError):
         return None
