@@ -81,6 +81,22 @@ def test_it_says_where_to_look_and_ends_as_one(tmp_path: Path, unused_tcp_port: 
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int, number: signal.Signals) -> None:
+    """Killed, or its terminal closed: the pages end, and their port is free for the next one."""
+    process, _ = started(tmp_path, "--mlflow", f"127.0.0.1:{unused_tcp_port}", rows=9)
+    with process:
+        try:
+            until(lambda: len(mlflow_pages(process.pid)) == 1, "MLflow's pages do not run")
+            below = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(number)
+            assert process.wait(60) == (0 if number is signal.SIGHUP else -signal.SIGKILL)
+        finally:
+            process.kill()
+    until(lambda: not any(child.is_running() for child in below), "something was left behind")
+
+
+@pytest.mark.integration
 def test_the_whole_stack_drains_into_the_bridge_when_it_ends(tmp_path: Path) -> None:
     """Collector, Jaeger, Prometheus and TensorBoard's pages really run; what the Collector took a moment before Ctrl-C is in the bridge."""
     for name in ("gateway", "jaeger"):

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import os
 import re
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...settings import Settings
 from .._common import Commands
 from ..bridge import add_listen_options, bridge_settings, serve
+from ._guard import Guard
 from ._pages import pages
 from ._service import Service
 from ._stack import Stack, cache_folder
@@ -69,18 +72,26 @@ async def _up(settings: Settings, options: argparse.Namespace) -> None:
     try:
         await asyncio.wait({serving, asyncio.create_task(bridge.started())}, return_when=asyncio.FIRST_COMPLETED)
         if not serving.done():
-            for number in (signal.SIGTERM, signal.SIGINT):
+            for number in _signals():
                 asyncio.get_running_loop().add_signal_handler(number, told.set)  # the bridge's turn comes last
             await asyncio.to_thread(around.start, bridge.addresses())
             show(rows(settings, bridge.addresses(), around.services, around.endpoints))
             ends = {serving, asyncio.create_task(told.wait())}
             while not (await asyncio.wait(ends, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED))[0]:
                 await asyncio.to_thread(around.look)
-            print("ending: the pages, the Collector, then the bridge; that takes some seconds", flush=True)
+            with contextlib.suppress(OSError):  # the terminal may be closed
+                print("ending: the pages, the Collector, then the bridge; that takes some seconds", flush=True)
     finally:
         await asyncio.to_thread(around.end)
         bridge.stop()
         await serving
+
+
+def _signals() -> Iterator[signal.Signals]:
+    """Yield what ends all of it; a closed terminal is none where the program was told to outlive that (`nohup`)."""
+    yield from (signal.SIGTERM, signal.SIGINT)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        yield signal.SIGHUP
 
 
 class _Around:
@@ -92,6 +103,7 @@ class _Around:
         self._stores: list[Service] = []
         self._collector: Service | None = None
         self._stack: Stack | None = None
+        self._guard = Guard()
 
     @property
     def services(self) -> list[Service]:
@@ -127,16 +139,18 @@ class _Around:
     def _start(self, service: Service) -> None:
         pages = "-ui" if service in self._pages else ""
         service.start(self._settings.storage / f"{service.name.lower()}{pages}.log")
+        if service.process is not None:
+            self._guard.watch(service.process.pid)
 
     def end(self) -> None:
         """End the pages, then the Collector when it has handed on what it holds, then what it sends to."""
-        for page in self._pages:
-            page.end()
-        if self._collector and self._collector.process:
-            _drain(self._collector)
-            self._collector.end()
-        for store in self._stores:
-            store.end()
+        for service in self.services:
+            if service.process is not None:
+                if service is self._collector:
+                    _drain(service)
+                service.end()
+                self._guard.forget(service.process.pid)
+        self._guard.end()
 
 
 def _drain(collector: Service) -> None:
