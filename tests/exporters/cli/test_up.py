@@ -81,19 +81,29 @@ def test_it_says_where_to_look_and_ends_as_one(tmp_path: Path, unused_tcp_port: 
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
-def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int, number: signal.Signals) -> None:
-    """Killed, or its terminal closed: the pages end, and their port is free for the next one."""
+def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int) -> None:
+    """Killed: the pages end, and their port is free for the next one."""
     process, _ = started(tmp_path, "--mlflow", f"127.0.0.1:{unused_tcp_port}", rows=9)
     with process:
         try:
             until(lambda: len(mlflow_pages(process.pid)) == 1, "MLflow's pages do not run")
             below = psutil.Process(process.pid).children(recursive=True)
-            process.send_signal(number)
-            assert process.wait(60) == (0 if number is signal.SIGHUP else -signal.SIGKILL)
         finally:
             process.kill()
     until(lambda: not any(child.is_running() for child in below), "something was left behind")
+
+
+def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
+    """As Ctrl-C does."""
+    (tmp_path / "rollscope.yaml").write_text("backends: {jsonl: {}}")
+    process, _ = started(tmp_path, rows=8)
+    with process:
+        try:
+            process.send_signal(signal.SIGHUP)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+    assert "ended" in (tmp_path / "storage" / "bridge.log").read_text()
 
 
 @pytest.mark.integration
