@@ -6,7 +6,9 @@ RollscopeError
 
 from __future__ import annotations
 
-__all__ = ["ConfigurationError", "RollscopeError"]
+from collections.abc import Iterable
+
+__all__ = ["ConfigurationError", "RollscopeError", "nearest"]
 
 
 class RollscopeError(Exception):
@@ -24,3 +26,10 @@ class ConfigurationError(RollscopeError):
 
     def __reduce__(self) -> tuple[type[ConfigurationError], tuple[str, object, str]]:
         return type(self), (self.cause, self.value, self.cure)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return which of `known` was probably meant by `word`, None where none is like it."""
+    from difflib import get_close_matches  # 3 ms, which `import rollscope` does not pay
+
+    return next(iter(get_close_matches(word, list(known), n=1)), None)

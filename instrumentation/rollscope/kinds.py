@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Literal, NamedTuple, get_args
 
 from . import vocabulary as v
-from .errors import ConfigurationError
+from .errors import ConfigurationError, nearest
 
 __all__ = ["Kind", "Shape", "check_kind", "shape"]
 
@@ -34,8 +33,8 @@ class Shape(NamedTuple):
 def check_kind(kind: str | None) -> None:
     """Raise `ConfigurationError` for a kind that is not of `Kind`."""
     if kind is not None and kind not in _ROLES and kind not in _OPERATIONS:
-        near = get_close_matches(str(kind)[:_LONGEST], get_args(Kind), n=1)
-        raise ConfigurationError("unknown kind of span", kind, f"use {near[0] if near else ', '.join(get_args(Kind))}")
+        near = nearest(str(kind)[:_LONGEST], get_args(Kind))
+        raise ConfigurationError("unknown kind of span", kind, f"use {near or ', '.join(get_args(Kind))}")
 
 
 def shape(name: str, kind: str | None) -> Shape:

@@ -6,12 +6,13 @@ Replacing the file instead would make a journaling file system write it out at o
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
+
+import msgspec
 
 from ..descriptors import open_above
 from ._format import Position
@@ -36,8 +37,8 @@ def read_acked(folder: Path) -> dict[int, Acked]:
 def write_acked(folder: Path, acked: Mapping[int, Acked]) -> None:
     """Remember `acked`; raises `OSError`."""
     number = _read(folder)[0] + 1
-    body = json.dumps([number, {str(lane): [list(state.position), state.records] for lane, state in sorted(acked.items())}])
-    content = f"{crc32(body.encode()):08x} {body}\n".encode("ascii")
+    body = msgspec.json.encode([number, {str(lane): [list(state.position), state.records] for lane, state in sorted(acked.items())}])
+    content = b"%08x %b\n" % (crc32(body), body)
     assert len(content) <= _PLACE, "three lanes of 64-bit numbers fit"
     fd = open_above(folder / _NAME, os.O_WRONLY | os.O_CREAT)
     try:
@@ -56,10 +57,10 @@ def _read(folder: Path) -> tuple[int, dict[int, Acked]]:
 
 def _parse(content: bytes) -> tuple[int, dict[int, Acked]]:
     try:
-        check, _, body = content.decode("ascii").strip().partition(" ")
-        if int(check, 16) != crc32(body.encode()):
+        check, _, body = content.strip().partition(b" ")
+        if int(check, 16) != crc32(body):
             return 0, {}
-        number, lanes = json.loads(body)
+        number, lanes = msgspec.json.decode(body)
         return number, {int(lane): Acked(Position(*place), count) for lane, (place, count) in lanes.items()}
-    except (ValueError, TypeError, AttributeError):
+    except (msgspec.DecodeError, ValueError, TypeError, AttributeError):
         return 0, {}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import mmap
 import os
 import time
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from ..descriptors import Kept, file_of, open_above
 from ._errors import JournalError
@@ -28,7 +29,7 @@ class AliveLock:
     def __init__(self, path: Path) -> None:
         # A new file gets its name when it is locked: no reader may ever see a newborn log as a dead one.
         new = path.with_name(f"{path.name}.{os.getpid()}")
-        identity = json.dumps(_own_identity()).encode()
+        identity = msgspec.json.encode(_own_identity())
         self._closed = False
         self._map: mmap.mmap | None = None
         self._kept = Kept(path if path.exists() else new, os.O_RDWR | os.O_CREAT)
@@ -103,8 +104,8 @@ def _own_identity() -> dict[str, object]:
 def _certainly_dead(content: bytes) -> bool:
     """A process id says something only to those who see the same ones."""
     try:
-        owner = json.loads(content)
-    except ValueError:
+        owner = msgspec.json.decode(content)
+    except msgspec.DecodeError:
         return False
     if not isinstance(owner, dict) or not owner.get("pids") or owner["pids"] != _pid_namespace():
         return False

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from pathlib import Path
+
+import msgspec
 
 from ..errors import ConfigurationError
 
@@ -17,8 +18,8 @@ _SAFE = re.compile(r"[\w.\-]{1,128}")
 def known_attempt(directory: Path, run_id: str) -> int | None:
     """Return the last attempt of a run that was begun here, or None."""
     try:
-        return int(json.loads(_path(directory, run_id).read_text())["attempt"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return int(msgspec.json.decode(_path(directory, run_id).read_bytes())["attempt"])
+    except (OSError, msgspec.DecodeError, ValueError, KeyError, TypeError):
         return None
 
 
@@ -27,7 +28,7 @@ def remember_attempt(directory: Path, run_id: str, attempt: int) -> None:
     path = _path(directory, run_id)
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(f".{os.getpid()}.new")
-    new.write_text(json.dumps({"attempt": attempt}))
+    new.write_bytes(msgspec.json.encode({"attempt": attempt}))
     os.replace(new, path)
 
 

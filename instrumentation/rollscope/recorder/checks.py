@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib.util import find_spec
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, nearest
 from ..settings import SIGNALS, Endpoint, Settings
 
 __all__ = ["check_destinations"]
@@ -38,8 +37,8 @@ def check_destinations(settings: Settings, backends: Sequence[str]) -> None:
     known = _known_backends() if backends else set()
     for name in backends:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            cure = f"did you mean {near[0]!r}?" if near else f"installed are {', '.join(sorted(known)) or 'none'}"
+            near = nearest(name, known)
+            cure = f"did you mean {near!r}?" if near else f"installed are {', '.join(sorted(known)) or 'none'}"
             raise ConfigurationError("backend is unknown", name, cure)
         if name in _NEEDS and find_spec(_NEEDS[name]) is None:
             raise ConfigurationError("backend needs a package", name, f"pip install 'rollscope[{name}]'")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
+
+import msgspec
 
 from . import gate
 
@@ -21,10 +22,10 @@ _LONG, _STALE = 10.0, 30.0
 def shipper_status(directory: Path) -> dict[str, object]:
     """Return what the shipper of a node folder last said of itself, and whether it lives; empty when it never said anything."""
     try:
-        found = json.loads((directory / _FILE).read_bytes())
+        found = msgspec.json.decode((directory / _FILE).read_bytes())
         told: dict[str, object] = {key: found[key] for key in _KEYS if key in found}
         return {**told, "alive": _lives(found.get("pid"))}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, msgspec.DecodeError, TypeError, AttributeError):
         return {}
 
 

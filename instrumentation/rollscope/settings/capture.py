@@ -7,11 +7,10 @@ take away: the standard `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT`, wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 import msgspec
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, nearest
 
 __all__ = ["GENAI_SWITCH", "Capture"]
 
@@ -91,5 +90,5 @@ def kinds() -> tuple[str, ...]:
 def _check(names: Iterable[str], source: str) -> None:
     for name in names:
         if name not in kinds():
-            near = get_close_matches(name, kinds(), n=1)
-            raise ConfigurationError(f"{source} names an unknown kind of content", name, f"use {near[0] if near else ', '.join(kinds())}")
+            near = nearest(name, kinds())
+            raise ConfigurationError(f"{source} names an unknown kind of content", name, f"use {near or ', '.join(kinds())}")

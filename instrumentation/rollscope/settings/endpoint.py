@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal, cast
 from urllib.parse import SplitResult, unquote, urlsplit
+
+import msgspec
 
 from ..errors import ConfigurationError
 
@@ -22,14 +23,13 @@ _PREFIX = "OTEL_EXPORTER_OTLP_"
 _MILLISECONDS_FROM = 1000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(msgspec.Struct, frozen=True):
     """One OTLP destination of one signal."""
 
     url: str
     """Whole URL for HTTP (`…/v1/traces`); scheme, host and port for gRPC."""
     protocol: Protocol = "http/protobuf"
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = {}
     """Request headers or gRPC metadata; secrets, never recorded or printed."""
     compression: Compression = "gzip"
     timeout: float = 10.0
@@ -44,9 +44,11 @@ class Endpoint:
         """Whether the connection is TLS."""
         return self.url.startswith("https://")
 
+    def __repr__(self) -> str:
+        return f"Endpoint({self.url!r}, {self.protocol!r})"
 
-@dataclass(frozen=True, slots=True)
-class Endpoints:
+
+class Endpoints(msgspec.Struct, frozen=True):
     """The destinations of the three signals; often one server."""
 
     traces: Endpoint

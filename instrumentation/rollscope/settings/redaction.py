@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 
 import msgspec
 
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, nearest
 from .functions import load_function, place_of
 
 _KEYS, _PATTERNS, _FUNCTION = "ROLLSCOPE_REDACT_KEYS", "ROLLSCOPE_REDACT_PATTERNS", "ROLLSCOPE_REDACT_FUNCTION"
@@ -41,8 +40,8 @@ class Redaction(msgspec.Struct, frozen=True):
             wanted = msgspec.structs.asdict(wanted)
         given = dict(wanted or {})
         for name in given.keys() - {"keys", "patterns", "function", "place"}:
-            near = get_close_matches(name, ("keys", "patterns", "function"), n=1)
-            raise ConfigurationError("redact has an unknown key", name, f"use {near[0] if near else 'keys, patterns, function'}")
+            near = nearest(name, ("keys", "patterns", "function"))
+            raise ConfigurationError("redact has an unknown key", name, f"use {near or 'keys, patterns, function'}")
         function = given.get("function") or env.get(_FUNCTION, "").strip()
         if not isinstance(function, str):
             raise ConfigurationError(
