@@ -14,6 +14,5 @@ from rollscope_exporters.store import Store
 
 def pipeline(storage: Path, store: Store) -> Loop:
     """Return a loop over `storage`; no tokens become text, and no backend is wanted."""
-    trial = Trial(storage / "pipeline.trial", after=None)
     beat = BeatFile(storage / PIPELINE_BEAT, os.getpid())
-    return Loop(storage, store, PipelineSettings(token2text=False), lambda _: [], trial=trial, beat=beat)
+    return Loop(storage, store, PipelineSettings(token2text=False), lambda _: [], trial=Trial(storage, None), beat=beat)

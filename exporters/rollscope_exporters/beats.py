@@ -6,13 +6,18 @@ import contextlib
 import os
 import time
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from rollscope.files import replace_file
 
+BEAT_FILE = "beat.json"
+"""A worker's, in its folder."""
 PIPELINE_BEAT = "pipeline.beat"
 """The pipeline's, in the storage folder."""
+State = Literal["starting", "idle", "writing", "waiting", "ended"]
+"""`ended`: in order."""
 
 _EVERY = 0.5
 
@@ -23,10 +28,9 @@ class Beat(msgspec.Struct, kw_only=True):
     pid: int
     time: float
     """Unix time, s."""
-    state: str
-    """`starting`, `idle`, `writing` (of the pipeline `running`), `waiting` or, where it ended as it should, `ended`."""
+    state: State
     reason: str = ""
-    """Why it waits."""
+    """Why it waits, or what it is finding out."""
     failures: int = 0
     """Tries in a row that failed."""
     position: int = 0
@@ -42,8 +46,8 @@ class BeatFile:
         self._next = 0.0
         self._state = ""
 
-    def __call__(self, state: str, *, reason: str = "", failures: int = 0, position: int = 0) -> None:
-        """Say that the process gets on; on a full disk by the file's time alone."""
+    def __call__(self, state: State, *, reason: str = "", failures: int = 0, position: int = 0) -> None:
+        """Say that the process gets on. On a full disk only the file's time changes: what it says is old then."""
         now = time.monotonic()
         if now < self._next and state == self._state:
             return
@@ -63,3 +67,11 @@ def read_beat(path: Path) -> Beat | None:
         return msgspec.json.decode(path.read_bytes(), type=Beat)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def last_state(path: Path | None) -> str:
+    """Return the state that the last beat tells: empty where there is none, `unreadable` where it cannot be read."""
+    if path is None or not path.exists():
+        return ""
+    beat = read_beat(path)
+    return beat.state if beat else "unreadable"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from typing import Literal, get_args
 
-__all__ = ["EXIT_RESTART", "EXIT_SETTINGS", "STOP_GRACE", "begin"]
+__all__ = ["EXIT_RESTART", "EXIT_SETTINGS", "STOP_GRACE", "After", "add_after", "begin"]
 
 EXIT_SETTINGS = 78
 """The configuration or the store is wrong: starting again is of no use until that changes."""
@@ -17,6 +19,13 @@ EXIT_RESTART = 75
 """A backend cannot be reached; start again."""
 STOP_GRACE = 20.0
 """Seconds that a worker may take to end after it was told to."""
+After = Literal["crash", "hang"]
+"""How the process before this one ended, where that was its own doing."""
+
+
+def add_after(parser: argparse.ArgumentParser, then: str) -> None:
+    """Add the option by which a supervisor tells a child; `then`: what the child does for a while."""
+    parser.add_argument("--after", choices=get_args(After), help=f"the process before this one ended by itself, or got stuck: {then}")
 
 
 def begin(grace: float, *, supervised: bool) -> threading.Event:

@@ -12,11 +12,10 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from .beats import read_beat
+from .beats import BEAT_FILE, read_beat
 from .records import SIGNALS
 
 FILE = "position.json"
-BEAT_FILE = "beat.json"
 
 _FRESH = 120
 """Seconds for which a worker's word counts: one that waits repeats it more often."""

@@ -11,10 +11,11 @@ import msgspec
 
 from rollscope_exporters import records
 from rollscope_exporters.beats import PIPELINE_BEAT, BeatFile
+from rollscope_exporters.child import After
 from rollscope_exporters.ledger import Ledger, read_ledger
 from rollscope_exporters.pipeline import Pipeline, PipelineSettings
 from rollscope_exporters.pipeline.loop import Loop
-from rollscope_exporters.pipeline.trial import After, Trial
+from rollscope_exporters.pipeline.trial import Trial
 from rollscope_exporters.records import Record
 from rollscope_exporters.store import OutboxRow, Store
 
@@ -46,7 +47,7 @@ class Bridge:
             self.store,
             self.settings,
             lambda requested: self.backends,
-            trial=Trial(self.storage / "trial", after=after),
+            trial=Trial(self.storage, after),
             beat=BeatFile(self.storage / PIPELINE_BEAT, os.getpid()),
             clock=lambda: self.now,
         )

@@ -143,3 +143,16 @@ def test_reopened_log_goes_on(read_all: ReadAll, rounds: list[int], read_between
         assert [entry.sequence for entry in got] == list(range(1, written + 1))
         assert reader.damaged == {}
         assert reader.drained()
+
+
+def test_space_is_filled_in_growing_steps(tmp_path: Path) -> None:
+    """From 128 KiB to 1 MiB, and to the end of the segment at last: little for who records little, seldom for who records much."""
+    journal = Journal(tmp_path, meta={}, segment_bytes=3 << 20)
+    rooms = []
+    for _ in range(29):
+        journal.append(bytes(100_000), 1)
+        segment = journal._current[1]
+        if not rooms or segment.room != rooms[-1]:
+            rooms.append(segment.room)
+    journal.close()
+    assert [room << 3 >> 10 for room in rooms] == [128, 256, 512, 1024, 2048, 3071]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import pickle
 import sys
 from collections.abc import Callable
@@ -65,12 +66,30 @@ def test_what_others_do_at_the_exit_is_still_recorded(run_program: Program, read
 
 
 def test_sys_exit_is_put_back() -> None:
-    """A program that goes on after its run has its own `sys.exit`."""
-    before = sys.exit
+    """A program that goes on after its run has its own `sys.exit`, `exit` and `quit`; during the run they look as before."""
+    before = sys.exit, exit, quit
     R.init("p", "e", circumstances=False)
-    during = sys.exit
+    during = sys.exit, exit, quit
     R.finish()
-    assert (during is before, sys.exit is before) == (False, True)
+    assert not set(map(id, before)) & set(map(id, during))
+    assert repr(during[1]) == repr(before[1])
+    assert (sys.exit, exit, quit) == before
+
+
+def test_a_foreign_exit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As interactive shells have it; and where there is none, as under `python -S`, none is added."""
+
+    def mine() -> None:
+        """Leave the shell."""
+
+    monkeypatch.setattr(builtins, "exit", mine)
+    monkeypatch.delattr(builtins, "quit")
+    R.init("p", "e", circumstances=False)
+    assert builtins.exit is mine
+    assert not hasattr(builtins, "quit")
+    R.finish()
+    assert builtins.exit is mine
+    assert not hasattr(builtins, "quit")
 
 
 def test_a_foreign_sys_exit_stays(run_program: Program, read_back: ReadBack) -> None:

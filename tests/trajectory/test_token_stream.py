@@ -79,3 +79,9 @@ def test_output_without_a_prompt_continues_the_stream():
     stream.output([1, 2])
     assert stream.output([3])[:3] == (2, [1, 2], [3])
     assert stream.output(packed([4]))[:3] == (3, packed([1, 2, 3]), packed([4]))
+
+
+@pytest.mark.parametrize("ids", [[], [0], [-1, 1 << 40, 3], list(range(15)), list(range(70_000)), [151_642] * 300, [True, 2]])
+def test_ids_are_encoded_as_msgpack_does(ids: list[int]) -> None:
+    """Whatever their number and size: the buffer that they are encoded into is cut to them, or grows."""
+    assert TokenStream().output(ids).encoded == msgspec.msgpack.encode(ids)

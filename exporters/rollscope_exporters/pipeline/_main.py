@@ -16,7 +16,7 @@ from pathlib import Path
 from rollscope.locks import FileLock
 
 from ..beats import PIPELINE_BEAT, BeatFile
-from ..child import EXIT_SETTINGS, begin
+from ..child import EXIT_SETTINGS, add_after, begin
 from ..settings import Problem, Settings, SettingsError, load, wanted_backends
 from ..store import Store, StoreError
 from .loop import Loop
@@ -58,30 +58,29 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--storage", type=Path, required=True, help="storage folder of the bridge")
     parser.add_argument("--config", type=Path, help="configuration file")
     parser.add_argument("--read-artifacts", action="store_true", help="read files of this host that records only name")
-    parser.add_argument(
-        "--after", choices=("crash", "hang"), help="the process before this one ended by itself, or got stuck: take requests singly"
-    )
+    add_after(parser, "take requests singly")
     return parser.parse_args(arguments)
 
 
 def _run(settings: Settings, options: argparse.Namespace, stop: threading.Event) -> int:
     storage = settings.storage
     storage.mkdir(parents=True, exist_ok=True)
+    beat = BeatFile(storage / PIPELINE_BEAT, os.getpid())
     with closing(FileLock(storage / "pipeline.lock")) as lock:
-        while not lock.acquire():  # until no other pipeline works on this storage
+        while not lock.acquire():
+            beat("waiting", reason="another pipeline still works on this storage")
             if stop.wait(0.1):
                 return 0
-        _work(settings, options, stop)
+        beat("starting")
+        _work(settings, options, stop, beat)
     return 0
 
 
-def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event) -> None:
+def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event, beat: BeatFile) -> None:
     def wanted(requested: list[str] | None) -> list[str]:
         return wanted_backends(requested, settings)
 
     storage = settings.storage
-    beat = BeatFile(storage / PIPELINE_BEAT, os.getpid())
-    beat("starting")
     with Store.open(storage / "store.db") as store:
         made = _settings(settings, options)
         try:
@@ -89,7 +88,7 @@ def _work(settings: Settings, options: argparse.Namespace, stop: threading.Event
         except ValueError as error:
             raise SettingsError([Problem("", "", str(error))]) from error
         continue_numbering(store, storage)
-        trial = Trial(storage / "pipeline.trial", after=options.after)
+        trial = Trial(storage, options.after)
         Loop(storage, store, made, wanted, trial=trial, beat=beat).run(stop)
 
 

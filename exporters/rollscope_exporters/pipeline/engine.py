@@ -39,12 +39,17 @@ class Pipeline:
     """
 
     def __init__(
-        self, store: Store, settings: PipelineSettings, wanted: Wanted, now: int | None = None, get_on: Callable[[], None] = lambda: None
+        self,
+        store: Store,
+        settings: PipelineSettings,
+        wanted: Wanted,
+        now: int | None = None,
+        still_alive: Callable[[], None] = lambda: None,
     ) -> None:
         """Read what the store holds.
 
-        `wanted`: what a run asked for → the backends it is to reach. `now`: Unix ns, the clock's unless given. `get_on` is called
-        between things that may take long.
+        `wanted`: what a run asked for → the backends it is to reach. `now`: Unix ns, the clock's unless given. `still_alive` is called
+        before whatever may take long.
         """
         db = store.db
         started = time.time_ns() if now is None else now
@@ -62,7 +67,7 @@ class Pipeline:
         self._seen = Seen(db)
         self._hosts = Hosts()
         self.rejections = Rejections(db)
-        tokens = Texts([Path(folder) for folder in settings.tokenizers] if settings.token2text else [], get_on=get_on)
+        tokens = Texts([Path(folder) for folder in settings.tokenizers] if settings.token2text else [], still_alive=still_alive)
         self._events = Events(self._outbox, self._runs, self._traces, self._artifacts, self._images, self._seen, tokens, self._cleaner)
 
     @contextmanager

@@ -54,7 +54,7 @@ class Loop:
         self._clock = clock
         self._trial = trial
         self._beat = beat
-        self._upkeep = Upkeep(storage, store, settings, wanted, self._get_on)
+        self._upkeep = Upkeep(storage, store, settings, wanted, self._still_alive)
         self._now = 0
         self._taken = 0
         self._committed = 0
@@ -62,7 +62,7 @@ class Loop:
         self._open()
 
     def _open(self) -> None:
-        self._pipeline = Pipeline(self._store, self._settings, self._wanted, self._clock(), self._get_on)
+        self._pipeline = Pipeline(self._store, self._settings, self._wanted, self._clock(), self._still_alive)
         self._inbox = Inbox(self._storage / "inbox", self._store.db)
 
     def run(self, stop: threading.Event) -> None:
@@ -74,15 +74,16 @@ class Loop:
         self._beat("ended", position=self._taken)
 
     def _run(self, stop: threading.Event) -> None:
-        pause = 0.1
+        pause, failures = 0.1, 0
         while not stop.is_set():
             try:
                 busy = self.turn()
-                pause = 0.1
+                pause, failures = 0.1, 0
             except sqlite3.OperationalError as error:
                 store, free = self._storage / "store.db", room(self._storage)
                 log.error("%s cannot be written (%s; %s); trying again in %.1f s", store, error, free, pause)
-                self._beat("waiting", reason=f"{store} cannot be written: {error}", position=self._taken)
+                failures += 1
+                self._beat("waiting", reason=f"{store} cannot be written: {error}", failures=failures, position=self._taken)
                 stop.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
                 self._reopen()
@@ -95,12 +96,13 @@ class Loop:
 
     def turn(self) -> bool:
         """One batch and what time brings; False when there was nothing in the inbox."""
-        self._get_on()
         self._look_at_clock()
         self._upkeep.look(self._pipeline, self._clock(), busy=self._behind)
         budget = 1 if self._trial.active else self._settings.batch_bytes
         entries = [] if self._upkeep.full(self._clock()) else self._inbox.read(budget)
         self._behind = sum(len(entry.payload) for entry in entries) >= budget
+        if not entries:
+            self._beat("idle", position=self._taken)
         try:
             self._commit(entries)
         except (sqlite3.Error, MemoryError):
@@ -120,7 +122,7 @@ class Loop:
         if entries:
             self._committed = self._clock()
             self._acknowledge()
-            self._trial.passed(entries[-1].sequence)
+            self._trial.passed()
 
     def _singly(self, count: int) -> None:
         """Take the entries of a failed batch one by one and set aside the one that cannot be taken."""
@@ -151,8 +153,8 @@ class Loop:
         except OSError as error:
             log.warning("the inbox cannot be acknowledged: %s", error)
 
-    def _get_on(self) -> None:
-        self._beat("running", position=self._taken)
+    def _still_alive(self) -> None:
+        self._beat("writing", position=self._taken)
 
     def _reopen(self) -> None:
         self._inbox.close()
@@ -164,11 +166,12 @@ class Loop:
             return
         self._trial.begin(entry.sequence)
         self._taken = entry.sequence
-        self._get_on()
+        self._still_alive()
         try:
             request = decode_request(entry.payload)
             self._now = max(self._now, min(request.received, self._clock()))
             self._pipeline.take(request.signal, request.payload, self._now)
+            self._trial.taken()
         except msgspec.DecodeError as error:
             self._reject(entry, "not an inbox entry", str(error))
         except UndecodableError as error:

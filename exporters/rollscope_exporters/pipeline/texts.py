@@ -54,11 +54,13 @@ class Texts:
     Loading one runs code of the user's, and so may decoding: what hangs costs its own text, and the pipeline a minute, once.
     """
 
-    def __init__(self, folders: Iterable[Path], loader: Callable[..., Decoder] = load, get_on: Callable[[], None] = lambda: None) -> None:
-        """`folders` hold registered tokenizers (`<folder>/tokenizers/<digest>…`). `get_on` is called before whatever may take long."""
+    def __init__(
+        self, folders: Iterable[Path], loader: Callable[..., Decoder] = load, still_alive: Callable[[], None] = lambda: None
+    ) -> None:
+        """`folders` hold registered tokenizers (`<folder>/tokenizers/<digest>…`). `still_alive` is called before whatever may take long."""
         self._folders = list(folders)
         self._load = loader
-        self._get_on = get_on
+        self._still_alive = still_alive
         self._known: dict[str, Decoder | str] = {}
 
     def complete(self, segment: TokenSegment, lead: object) -> TokenSegment:
@@ -82,7 +84,7 @@ class Texts:
         ids = unpack_ids(segment.ids)
         if decoder.exact:  # a table of ours
             return decoder.decode(lead, ids)
-        self._get_on()
+        self._still_alive()
         return in_time(segment.tokenizer, lambda: decoder.decode(lead, ids))
 
     def _decoder(self, name: str) -> Decoder | str:
@@ -93,7 +95,7 @@ class Texts:
     def _find(self, name: str) -> Decoder | str:
         reason = f"tokenizer {name!r} is not to be had here"
         for folder in self._folders:
-            self._get_on()
+            self._still_alive()
             try:
                 return in_time(name, lambda folder=folder: self._load(name, folder))  # type: ignore[misc]
             except (TokenizerError, OSError) as error:

@@ -43,13 +43,13 @@ def collecting_seldom() -> Iterator[None]:
 class Upkeep:
     """Looks after one store."""
 
-    def __init__(self, storage: Path, store: Store, settings: PipelineSettings, wanted: Wanted, get_on: Callable[[], None]) -> None:
-        """`get_on` is called between things that may take long."""
+    def __init__(self, storage: Path, store: Store, settings: PipelineSettings, wanted: Wanted, still_alive: Callable[[], None]) -> None:
+        """`still_alive` is called before whatever may take long."""
         self._storage = storage
         self._store = store
         self._settings = settings
         self._wanted = wanted
-        self._get_on = get_on
+        self._still_alive = still_alive
         self._looked = self._forgot = 0
 
     def begin_anew(self) -> None:
@@ -74,7 +74,7 @@ class Upkeep:
         # Room for what comes is worth more than rows that only a backend might want that nobody has asked for yet.
         keep = 0 if full else self._settings.keep
         while trim(self._store, workers, self._wanted, now, keep) and not busy:
-            self._get_on()
+            self._still_alive()
         if now - self._forgot >= HOUR:
             self._forgot = now
             pipeline.forget(now)

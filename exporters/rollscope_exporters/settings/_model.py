@@ -123,7 +123,11 @@ class Workers(_Section):
     batch_bytes: ByteSize = Field(
         default=ByteSize(8 << 20), ge=1 << 16, description="Encoded size of what is handed to a backend at once, about."
     )
-    deadline: Seconds = Field(default=120.0, gt=0, description="A worker that makes no progress for this long is killed and started again.")
+    deadline: Seconds = Field(
+        default=120.0,
+        gt=0,
+        description="A worker that makes no progress for this long is killed and started again; it then delivers singly for a while.",
+    )
     drain: Seconds = Field(default=10.0, ge=0, description="How long the bridge goes on delivering when it is told to end.")
     max_pause: Seconds = Field(default=30.0, gt=0, description="Longest pause between two tries on a backend that cannot be reached.")
 

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-import msgspec
-
-from ..child import EXIT_RESTART, EXIT_SETTINGS
+from ..beats import last_state
+from ..child import EXIT_RESTART, EXIT_SETTINGS, After
 
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 30.0
@@ -37,12 +36,6 @@ _ORDERLY = {0, EXIT_RESTART, EXIT_SETTINGS}
 """Exit codes that are the child's own word, unless a library has ended the process in the middle of a write."""
 
 log = logging.getLogger("rollscope.bridge")
-
-
-class _State(msgspec.Struct):
-    """What is read of a sign of life."""
-
-    state: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class Child:
         self._pause = FIRST_PAUSE
         self._mtime = 0
         self._killed = self._hung = self._ending = False
-        self._after: tuple[str, ...] = ()
+        self._after: After | None = None
         """What the next process is told of how this one ended."""
         self.restarts = -1
         self.last_end = ""
@@ -90,7 +83,8 @@ class Child:
             self._ended(code, now)
         elif self._hangs(now):
             log.error("%s made no progress for %.0f s; killing it", self.spec.name, self._deadline)
-            self._hung = True
+            # One that starts or waits is at no record.
+            self._hung = last_state(self.spec.beat) == "writing"
             self.kill()
 
     def end(self) -> None:
@@ -123,7 +117,7 @@ class Child:
 
     def _popen(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, *self.spec.arguments, *self._after],
+            [sys.executable, *self.spec.arguments, *(("--after", self._after) if self._after else ())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -141,9 +135,9 @@ class Child:
         if self._ending:
             return
         by_kill = not self._killed and code in (-signal.SIGKILL, -signal.SIGTERM)
-        by_itself = -code in _FATAL or (code > 0 and code not in _ORDERLY) or (code == 0 and _last_state(self.spec.beat) == "writing")
+        by_itself = -code in _FATAL or (code > 0 and code not in _ORDERLY) or (code == 0 and last_state(self.spec.beat) == "writing")
         crashed = not self._killed and not by_kill and by_itself
-        self._after = ("--after", "hang") if self._hung else ("--after", "crash") if crashed else ()
+        self._after = "hang" if self._hung else "crash" if crashed else None
         if now - self._started >= HEALTHY_AFTER:
             self._pause = FIRST_PAUSE
         pause = LONGEST_PAUSE if code == EXIT_SETTINGS else min(self._pause, PAUSE_AFTER_KILL) if by_kill else self._pause
@@ -161,22 +155,12 @@ class Child:
         if mtime != self._mtime:
             self._mtime, self._moved = mtime, now
         late = now - self._moved
-        return late > self._deadline and (late > self._deadline * STARTING or _last_state(self.spec.beat) not in ("", "starting"))
+        return late > self._deadline and (late > self._deadline * STARTING or last_state(self.spec.beat) not in ("", "starting"))
 
 
 def _kill_group(leader: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(leader, signal.SIGKILL)
-
-
-def _last_state(beat: Path | None) -> str:
-    """Return the state that a child's last sign of life tells, empty where there is none."""
-    try:
-        return msgspec.json.decode(beat.read_bytes(), type=_State).state if beat else ""
-    except OSError:
-        return ""
-    except msgspec.DecodeError:
-        return "unreadable"
 
 
 def _copy_output(name: str, output: IO[bytes]) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..beats import PIPELINE_BEAT, read_beat
+from ..beats import BEAT_FILE, PIPELINE_BEAT, read_beat
 from ..child import STOP_GRACE
 from ..positions import WorkerState, read_workers
 from ..settings import Settings, backend_class
 from ..store import NoStoreError, RunRow, Store, StoreError
-from ..worker import BEAT_FILE, worker_folder
+from ..worker import worker_folder
 from ._child import Child, ChildSpec
 from ._plan import Plan, plan
 from ._progress import Progress, is_waiting, progress
@@ -24,7 +24,7 @@ PIPELINE = "pipeline"
 _LOOK = 0.5
 """Seconds between two looks at the runs in the store."""
 _PIPELINE_DEADLINE = 600.0
-"""Seconds without progress after which it is taken to hang: between two signs of life there may be a tokenizer's minute and a slow disk."""
+"""Seconds without progress after which the pipeline is taken to hang: a tokenizer may take a minute of them, and a slow disk others."""
 _GRACE = STOP_GRACE + 2.0
 """Seconds a child may take to end before it is killed; it gives up by itself before that."""
 

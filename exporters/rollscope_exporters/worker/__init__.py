@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from ._delivery import Delivery, RestartNeeded, Stopped
 from ._feed import Batch, Feed, Item
-from ._folders import BEAT_FILE, worker_folder
+from ._folders import worker_folder
 from ._position import Position, PositionFile
 from ._worker import Worker
 
 __all__ = [
-    "BEAT_FILE",
     "Batch",
     "Delivery",
     "Feed",

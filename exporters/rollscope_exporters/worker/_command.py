@@ -14,13 +14,13 @@ from pathlib import Path
 from rollscope.locks import FileLock
 
 from ..backends import Backend, UnavailableError
-from ..beats import BeatFile
-from ..child import EXIT_RESTART, EXIT_SETTINGS, STOP_GRACE, begin
+from ..beats import BEAT_FILE, BeatFile
+from ..child import EXIT_RESTART, EXIT_SETTINGS, STOP_GRACE, add_after, begin
 from ..settings import Settings, SettingsError, backend_class, backend_config, load, wanted_backends
 from ..store import NoStoreError, Store, StoreError
 from ._delivery import Delivery, RestartNeeded, Stopped
 from ._feed import Feed
-from ._folders import BEAT_FILE, LOCK_FILE, worker_folder
+from ._folders import LOCK_FILE, worker_folder
 from ._left_out import LeftOut, LeftOutFile
 from ._memory import Memory
 from ._position import PositionFile
@@ -58,9 +58,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--config", type=Path, help="configuration file")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a key of the backend's section")
     parser.add_argument("--supervised", action="store_true", help="end when standard input closes")
-    parser.add_argument(
-        "--after", choices=("crash", "hang"), help="the process before this one ended by itself, or got stuck: deliver singly for a while"
-    )
+    add_after(parser, "deliver singly for a while")
     return parser.parse_args(arguments)
 
 

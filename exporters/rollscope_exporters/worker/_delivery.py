@@ -37,6 +37,8 @@ class Delivery:
     def __init__(self, backend: Backend, position: PositionFile, beat: BeatFile, wait: Callable[[float], bool], max_pause: float) -> None:
         self._backend, self._position, self._beat = backend, position, beat
         self._wait, self._max_pause = wait, max_pause
+        self.doubt = ""
+        """What is being found out about a record, for the status."""
 
     def deliver(self, items: Sequence[Item]) -> None:
         """Deliver `items` and move the position past them. Raises Stopped or RestartNeeded, with the position kept."""
@@ -44,29 +46,27 @@ class Delivery:
             return
         failure = items[0].error if len(items) == 1 and items[0].record is None else self.write(items)
         if failure is None or len(items) == 1:
-            self.settle(items[-1], failure)
+            self.settle([(items[-1], failure)])
         else:
             middle = len(items) // 2
             self.deliver(items[:middle])
             self.deliver(items[middle:])
 
-    def settle(self, item: Item, failure: str | None) -> None:
-        """Move the position past what was written up to `item`; with a `failure`, set `item` aside."""
-        if failure is None:
-            self.advance(*item.reached)
-        else:
-            self.set_aside(item, failure)
+    def settle(self, outcomes: Sequence[tuple[Item, str | None]]) -> None:
+        """Move the position past the last of `outcomes`, in one step; set those aside that have a reason beside them."""
+        for item, reason in outcomes:
+            if reason is not None:
+                self._set_aside(item, reason)
+        self.advance(*outcomes[-1][0].reached)
 
     def advance(self, upto: int, parts: int = 0) -> None:
         """Move the position to `upto` and `parts` records of the row behind it, on disk."""
         self._position.advance(upto, parts)
         self._until_available(self._position.save)
 
-    def set_aside(self, item: Item, reason: str) -> None:
-        """Set one record aside and move the position past it."""
+    def _set_aside(self, item: Item, reason: str) -> None:
         entry = SetAside(item.id, item.run, item.what, reason[:1000])
         self._until_available(lambda: self._position.set_aside(entry, item.record))
-        self.advance(*item.reached)
 
     def write(self, items: Sequence[Item]) -> str | None:
         """Return None when all is in the backend, or why it cannot be; the position stays. Raises Stopped or RestartNeeded."""
@@ -116,7 +116,7 @@ class Delivery:
     def _until_available(self, call: Callable[[], Result]) -> Result:
         pause, tries, reason = _FIRST_PAUSE, 0, ""
         while tries < TRIES_UNTIL_RESTART:
-            self._beat("writing", reason=reason, failures=tries, position=self._position.current.position)
+            self._beat("writing", reason=reason or self.doubt, failures=tries, position=self._position.current.position)
             try:
                 return call()
             except Exception as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..positions import BEAT_FILE, worker_folder
+from ..positions import worker_folder
 
-__all__ = ["BEAT_FILE", "LOCK_FILE", "SET_ASIDE_FILE", "TRIAL_FILE", "worker_folder"]
+__all__ = ["LOCK_FILE", "SET_ASIDE_FILE", "TRIAL_FILE", "worker_folder"]
 
 SET_ASIDE_FILE = "set_aside.jsonl"
 TRIAL_FILE = "trial.json"

@@ -2,8 +2,9 @@
 
 A library can end its process (a segmentation fault, `abort`, `os._exit`) on a record it does not like, or never come back from it.
 Only what the record did itself counts here: a worker that was killed from outside is no such case, and a worker that hangs may as
-well wait for a server that does not answer. So where it hangs at one record again and again, the record behind it is tried first; only
-when that one gets through and the process hangs once more, it is the record.
+well wait for a server that does not answer. So where it hangs at one record again and again, a record behind it is tried first, another
+one in each process; only when one gets through and the process hangs at the first once more, it is that record. Until then nothing of
+what was tried counts as delivered, so that a kill finds the position, and the backend's own state, as they were before.
 """
 
 from __future__ import annotations
@@ -11,22 +12,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from rollscope.files import replace_file
 
+from ..child import After
 from ._delivery import Delivery
 from ._feed import Item
 from ._folders import TRIAL_FILE
 
 ENDS = 3
-"""Processes that end at the same record, after which it is set aside."""
+"""Processes that must end at one record before it is suspected."""
+BEHIND = 5
+"""Records behind it that are tried before the backend is taken to be out of reach, and the count begins anew."""
 LENGTH = 500
 """Records delivered singly after a crash or a hang."""
-
-After = Literal["crash", "hang"]
+_FAR = 128 << 20
+"""Bytes that may be read to find a record behind: the largest two fit."""
 
 
 class _Tried(msgspec.Struct, frozen=True):
@@ -38,8 +42,10 @@ class _Tried(msgspec.Struct, frozen=True):
     """Processes that ended at it."""
     hung: bool = False
     """Whether one of them hung."""
-    next: Literal["", "tried", "passed"] = ""
-    """What became of the record behind it, where that was tried first."""
+    behind: int = 0
+    """Which of the records behind it was tried last, from 1; 0 while none was."""
+    passed: bool = False
+    """Whether that one got through."""
 
 
 class Trial:
@@ -57,48 +63,58 @@ class Trial:
         """Whether records are delivered singly."""
         return self._left > 0
 
-    @property
-    def rows(self) -> int:
-        """Rows to read at a time; more than one where the record behind is wanted."""
-        return LENGTH if self._in_doubt else 1
+    def limits(self, rows: int, size: int) -> tuple[int, int]:
+        """Return rows and bytes to read at once, which are `rows` and `size` while no record is tried."""
+        if not self.on:
+            return rows, size
+        return (LENGTH, _FAR) if self._in_doubt else (1, size)
 
     @property
     def _in_doubt(self) -> bool:
-        return self._tried.ends >= ENDS and self._tried.hung and self._tried.next != "passed"
+        return self._tried.ends >= ENDS and self._tried.hung and not self._tried.passed
 
     def deliver(self, items: Sequence[Item], delivery: Delivery) -> None:
         """Deliver records one by one, or set one aside when it has ended the process too often."""
-        if self._in_doubt and len(items) > 1 and self._is_tried(items[0]) and items[1].record is not None:
-            self._deliver_second_first(items[0], items[1], delivery)
-            items = items[2:]
+        if self._in_doubt and self._is_tried(items[0]):
+            whole = [place for place, item in enumerate(items) if place and item.record is not None]
+            if len(whole) > self._tried.behind:
+                upto = whole[self._tried.behind]
+                self._deliver_last_first(items[: upto + 1], delivery)
+                items = items[upto + 1 :]
         for item in items:
             self._deliver(item, delivery)
 
     def _deliver(self, item: Item, delivery: Delivery) -> None:
         known = self._tried if self._is_tried(item) else _Tried(item.id, item.part)
-        if known.ends >= ENDS and (not known.hung or known.next == "passed"):
-            delivery.set_aside(item, _reason(known))
+        if known.ends >= ENDS and (known.passed or not known.hung):
+            delivery.settle([(item, _reason(known))])
         else:
-            self._note(msgspec.structs.replace(known, ends=known.ends + 1))
+            self._note(replace(known, ends=known.ends + 1, behind=0))
+            delivery.doubt = f"the process ended or got stuck at {item.what} {known.ends} times" if known.ends else ""
             delivery.deliver([item])
-        self._passed()
+            delivery.doubt = ""
+        self._count_down(1)
 
-    def _deliver_second_first(self, first: Item, second: Item, delivery: Delivery) -> None:
-        """See whether it is the record or the backend. The position stays where it is until the first one is through as well."""
-        self._note(msgspec.structs.replace(self._tried, next="tried"))
-        failure = delivery.write([second])
-        self._note(msgspec.structs.replace(self._tried, ends=self._tried.ends + 1, next="passed"))
-        delivery.deliver([first])
-        self._passed()
-        delivery.settle(second, failure)
-        self._passed()
+    def _deliver_last_first(self, items: Sequence[Item], delivery: Delivery) -> None:
+        """See whether it is the first record or the backend; where all get through, it was the backend."""
+        first, last = items[0], items[-1]
+        self._note(replace(self._tried, behind=self._tried.behind + 1))
+        delivery.doubt = f"the process ended or got stuck at {first.what} {self._tried.ends} times; trying {last.what} first"
+        last_failure = delivery.write([last])
+        self._note(replace(self._tried, passed=True))
+        failures = [_write(first, delivery)]
+        self._note(_Tried())  # what is in between may hang by itself
+        failures += [_write(item, delivery) for item in items[1:-1]]
+        delivery.doubt = ""
+        delivery.settle(list(zip(items, [*failures, last_failure], strict=True)))
+        self._count_down(len(items))
 
     def _is_tried(self, item: Item) -> bool:
         return (self._tried.id, self._tried.part) == (item.id, item.part)
 
-    def _passed(self) -> None:
-        self._left -= 1
-        if not self._left:
+    def _count_down(self, delivered: int) -> None:
+        self._left -= delivered
+        if not self.on:
             self._path.unlink(missing_ok=True)
 
     def _read(self) -> _Tried:
@@ -109,19 +125,26 @@ class Trial:
 
     def _note(self, tried: _Tried) -> None:
         self._tried = tried
-        with contextlib.suppress(OSError):  # on a full disk the record is not named, and is tried more often
-            replace_file(self._path, msgspec.json.encode(tried))
+        if self.on:
+            with contextlib.suppress(OSError):  # on a full disk the record is not named, and is tried more often
+                replace_file(self._path, msgspec.json.encode(tried))
 
 
 def _learn(tried: _Tried, after: After) -> _Tried:
     """Add how the process ended that tried this."""
-    if tried.next == "tried":  # it is the record behind at which it ended
-        # A process that crashed has not waited for a server, so the record is tried once more; where both hang, nothing is said against it.
-        return msgspec.structs.replace(tried, ends=ENDS - 1, next="passed") if after == "crash" else _Tried()
-    return msgspec.structs.replace(tried, hung=tried.hung or after == "hang")
+    if not tried.behind or tried.passed:
+        return replace(tried, hung=tried.hung or after == "hang")
+    # It ended at the record behind. One that crashed there has not waited for a server: the first one is tried once more.
+    if after == "crash":
+        return replace(tried, ends=ENDS - 1, passed=True)
+    return tried if tried.behind < BEHIND else _Tried()
+
+
+def _write(item: Item, delivery: Delivery) -> str | None:
+    return item.error if item.record is None else delivery.write([item])
 
 
 def _reason(tried: _Tried) -> str:
     if not tried.hung:
         return f"ended the worker's process {tried.ends} times"
-    return "the worker's process got stuck at it each time, and not at the record behind it"
+    return "the worker's process got stuck at it again and again, also after a record behind it had shown that the backend answers"

@@ -43,7 +43,7 @@ class Worker:
     def step(self) -> bool:
         """Deliver one batch; False when nothing was to be delivered."""
         reached = self._position.current
-        batch = self._feed.next(reached.position, self._trial.rows if self._trial.on else self._rows, self._bytes, reached.parts)
+        batch = self._feed.next(reached.position, *self._trial.limits(self._rows, self._bytes), reached.parts)
         self._position.expect(batch.passing)
         if not batch.items:
             self._position.advance(batch.upto)

@@ -17,10 +17,8 @@ __all__ = ["Exit", "exit_code", "unwatch", "watch"]
 
 _RECENT = 30.0
 """Seconds after which an exit that is still remembered by somebody was caught: its program went on."""
+_QUITTERS = ("exit", "quit")
 _original: Callable[..., Any] = sys.exit
-_quitter: Any = type(getattr(builtins, "exit", None))
-"""Class of the functions `exit` and `quit` that Python's `site` adds."""
-_original_quit: Any = _quitter.__call__ if _quitter.__module__ == "_sitebuiltins" else None
 _numbers = itertools.count(1)
 _latest: tuple[int, weakref.ref[Exit]] | None = None
 _left: object = None
@@ -56,16 +54,20 @@ def watch() -> None:
     global _original
     if isinstance(sys.exit, BuiltinFunctionType):
         _original, sys.exit = sys.exit, _exit
-    if _original_quit is not None and _quitter.__call__ is _original_quit:
-        _quitter.__call__ = _quit
+    for name in _QUITTERS:
+        found = getattr(builtins, name, None)
+        if type(found).__module__ == "_sitebuiltins":
+            setattr(builtins, name, _Quitter(found))
 
 
 def unwatch() -> None:
     """Put back what is still ours."""
     if sys.exit is _exit:
         sys.exit = _original
-    if _quitter.__call__ is _quit:
-        _quitter.__call__ = _original_quit
+    for name in _QUITTERS:
+        found = getattr(builtins, name, None)
+        if isinstance(found, _Quitter):
+            setattr(builtins, name, found.original)
 
 
 def exit_code() -> object:
@@ -83,10 +85,19 @@ def _exit(status: Any = None, /) -> NoReturn:
     raise Exit(status)
 
 
-def _quit(self: object, code: Any = None) -> NoReturn:
-    with contextlib.suppress(SystemExit):
-        _original_quit(self, code)  # closes standard input
-    _exit(code)
+class _Quitter:
+    """`exit` or `quit`, as Python's `site` adds them."""
+
+    def __init__(self, original: Any) -> None:
+        self.original = original
+
+    def __repr__(self) -> str:
+        return repr(self.original)
+
+    def __call__(self, code: Any = None) -> NoReturn:
+        with contextlib.suppress(SystemExit):
+            self.original(code)  # closes standard input
+        _exit(code)
 
 
 _exit.__name__ = _exit.__qualname__ = "exit"

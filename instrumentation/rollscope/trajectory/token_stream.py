@@ -18,7 +18,7 @@ __all__ = ["Segment", "TokenStream"]
 
 _encode_into = msgspec.msgpack.Encoder().encode_into
 _ID = 5
-"""Bytes of an id of up to 32 bits, and of the array's beginning, at most."""
+"""Bytes of an id of up to 32 bits, or of an array's beginning, at most. Larger ids make the buffer grow."""
 _decode = msgspec.msgpack.Decoder(list[int]).decode
 
 
@@ -110,9 +110,9 @@ def _content(ids: Packed) -> tuple[bytes, int]:
 
 
 def _encode(ids: list[int]) -> bytes:
-    """Return `ids` as msgpack. The encoder's own buffer would grow step by step, which takes a quarter of the time."""
+    """Return `ids` as msgpack. The encoder's own buffer grows step by step, which is a quarter of its work."""
     encoded = bytearray(_ID * (len(ids) + 1))
-    _encode_into(ids, encoded)
+    _encode_into(ids, encoded)  # cuts it to what was written
     return bytes(encoded)
 
 

@@ -14,6 +14,7 @@ import urllib3
 import yaml
 
 from rollscope_exporters.cli.up import mlflow_store
+from rollscope_exporters.cli.up._command import _signals
 from rollscope_exporters.cli.up._stack import _PORTS, find_program, reduced
 from rollscope_exporters.records import Trace, decode
 from rollscope_exporters.settings import Settings
@@ -82,7 +83,7 @@ def test_it_says_where_to_look_and_ends_as_one(tmp_path: Path, unused_tcp_port: 
 
 @pytest.mark.integration
 def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int) -> None:
-    """Killed: the pages end, and their port is free for the next one."""
+    """Killed: the pages end."""
     process, _ = started(tmp_path, "--mlflow", f"127.0.0.1:{unused_tcp_port}", rows=9)
     with process:
         try:
@@ -94,16 +95,25 @@ def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int) -> None:
 
 
 def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
-    """As Ctrl-C does."""
+    """SIGHUP ends the bridge as it should, with exit code 0, though nothing can be printed any more."""
     (tmp_path / "rollscope.yaml").write_text("backends: {jsonl: {}}")
     process, _ = started(tmp_path, rows=8)
     with process:
         try:
+            assert process.stdout
+            process.stdout.close()
             process.send_signal(signal.SIGHUP)
             assert process.wait(60) == 0
         finally:
             process.kill()
     assert "ended" in (tmp_path / "storage" / "bridge.log").read_text()
+
+
+def test_under_nohup_a_closed_terminal_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SIGHUP is ignored then, and stays so."""
+    assert signal.SIGHUP in _signals()
+    monkeypatch.setattr(signal, "getsignal", lambda number: signal.SIG_IGN)
+    assert _signals() == (signal.SIGTERM, signal.SIGINT)
 
 
 @pytest.mark.integration

@@ -13,11 +13,11 @@ import rollscope as rs
 from rollscope import vocabulary as v
 from rollscope.launchers import Place
 from rollscope_exporters import records
-from rollscope_exporters.beats import Beat
+from rollscope_exporters.beats import BEAT_FILE, Beat
 from rollscope_exporters.ledger import RunLedger, read_ledger
 from rollscope_exporters.pipeline import PipelineSettings
 from rollscope_exporters.pipeline.trim import trim
-from rollscope_exporters.positions import BEAT_FILE, read_workers
+from rollscope_exporters.positions import read_workers
 from rollscope_exporters.store import NoStoreError
 
 from ..bridge import SECOND, Bridge

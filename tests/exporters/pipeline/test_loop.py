@@ -14,10 +14,10 @@ import pytest
 
 from rollscope import vocabulary as v
 from rollscope.journal import Journal, LogReader
+from rollscope_exporters.child import After
 from rollscope_exporters.pipeline import Pipeline, PipelineSettings
 from rollscope_exporters.pipeline.loop import Loop
 from rollscope_exporters.pipeline.settings import HOUR
-from rollscope_exporters.pipeline.trial import After
 from rollscope_exporters.records import RunFinished, StepMetrics
 from rollscope_exporters.store import Store, schema
 
@@ -114,7 +114,7 @@ def test_an_entry_that_cannot_be_translated_is_set_aside(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("after", "reason"), [("crash", "ended the pipeline's process"), ("hang", "kept the pipeline's process from going on")]
+    ("after", "reason"), [("crash", "ended the pipeline's process"), ("hang", "the pipeline's process never came back from it")]
 )
 def test_an_entry_that_ends_the_process_is_set_aside_at_the_second_try(tmp_path: Path, after: After, reason: str) -> None:
     """After a crash of the interpreter, or a hang, entries are taken one by one; the one at which it ended is given up."""

@@ -134,7 +134,7 @@ def test_a_backend_out_of_reach_is_shown_and_catches_up(start: Start, tmp_path: 
 def test_runs_get_what_they_ask_for_where_nothing_is_configured(start: Start) -> None:
     """Backends are started when a run asks for them; one that is not there is named and disturbs no other."""
     bridge = start("--embedded", ROLLSCOPE__BACKENDS__COUNTING="")
-    until(lambda: bridge.child("pipeline").get("state") == "running")
+    until(lambda: bridge.child("pipeline").get("state") == "idle")
     assert [child["name"] for child in bridge.get("/v1/status")["children"]] == ["pipeline"]
     assert bridge.send(log_lines(0, 5, ["counting", "jsnl"]))
     until(lambda: len(bridge.counted()) == 5, say=bridge.log)

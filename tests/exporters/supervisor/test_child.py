@@ -19,6 +19,11 @@ from tests import waiting
 WAIT_FOR_END = "import sys; sys.stdin.read()"
 
 
+def beating(state: str) -> str:
+    """A sign of life."""
+    return f'{{"pid": 1, "time": 1, "state": "{state}"}}'
+
+
 def until(child: Child, condition: Callable[[], object]) -> None:
     """Tick until `condition` holds."""
     waiting.until(lambda: condition() or child.tick(), 120)
@@ -89,18 +94,20 @@ def test_the_next_process_is_told_of_a_crash_of_its_own_making(make: Make, tmp_p
 def test_an_end_in_the_middle_of_a_write_is_a_crash_whatever_the_code(make: Make, tmp_path: Path, state: str, crash: bool) -> None:
     """A library that exits well has ended the process all the same."""
     beat, mark = tmp_path / "beat", tmp_path / "mark"
-    code = f"import os, sys; open({str(beat)!r}, 'w').write('{{\"state\":\"{state}\"}}')"
+    code = f"import os, sys; open({str(beat)!r}, 'w').write({beating(state)!r})"
     child = make(f"{code}; open({str(mark)!r}, 'a').write(' '.join(sys.argv[1:]) + ';'); os._exit(0)", beat=beat)
     until(child, lambda: child.restarts >= 1 and mark.exists() and mark.read_text().count(";") >= 2)
     assert mark.read_text().split(";")[:2] == ["", "--after crash" if crash else ""]
 
 
-def test_one_that_makes_no_progress_is_killed(make: Make, tmp_path: Path) -> None:
-    """With what it started; the next process is told that it hung, which is no crash, for the fault may lie with a server."""
+@pytest.mark.parametrize(("state", "told"), [("writing", " --after hang"), ("waiting", " ")])
+def test_one_that_makes_no_progress_is_killed(make: Make, tmp_path: Path, state: str, told: str) -> None:
+    """With what it started; the next process is told that it hung where that was at a record. It is no crash: the fault may lie with a
+    server."""
     beat, mark = tmp_path / "beat", tmp_path / "mark"
     code = f"""
 import subprocess, sys, time
-open({str(beat)!r}, "w").close()
+open({str(beat)!r}, "w").write({beating(state)!r})
 grandchild = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 open({str(mark)!r}, "a").write(f"{{grandchild.pid}} {{' '.join(sys.argv[1:])}};")
 time.sleep(600)
@@ -109,7 +116,7 @@ time.sleep(600)
     until(child, lambda: child.restarts >= 1 and mark.exists() and mark.read_text().count(";") >= 2)
     first, second = mark.read_text().split(";")[:2]
     assert first.endswith(" ")
-    assert second.endswith(" --after hang")
+    assert second.endswith(told)
     assert child.last_end == "SIGKILL"
     assert not Path(f"/proc/{first.split()[0]}").exists() or "Z" in Path(f"/proc/{first.split()[0]}/stat").read_text().split()[2]
 
@@ -153,7 +160,7 @@ while True:
 def test_one_that_is_starting_gets_more_time(make: Make, tmp_path: Path) -> None:
     """A backend may build its database first; killed for that, it would never come up."""
     beat = tmp_path / "beat"
-    code = f"import time; open({str(beat)!r}, 'w').write('{{\"state\":\"starting\"}}'); time.sleep(600)"
+    code = f"import time; open({str(beat)!r}, 'w').write({beating('starting')!r}); time.sleep(600)"
     child = make(code, beat=beat, deadline=0.5)
     until(child, beat.exists)
     pid, end = child.pid, time.monotonic() + 1.2

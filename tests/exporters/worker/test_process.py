@@ -21,7 +21,7 @@ from .outbox import FilledStore, line
 
 COUNTING = Path(__file__).parents[1] / "counting"
 Start = Callable[..., "subprocess.Popen[bytes]"]
-STUCK = "the worker's process got stuck at it each time, and not at the record behind it"
+STUCK = "the worker's process got stuck at it again and again, also after a record behind it had shown that the backend answers"
 
 
 def counted(storage: Path) -> list[str]:
@@ -234,6 +234,7 @@ def supervise(start: Start, storage: Path, upto: int, *arguments: str, at_hang: 
     [
         (["hang"], [STUCK]),
         (["hang", "crash"], [STUCK, "ended the worker's process 3 times"]),
+        (["hang", "hang"], [STUCK, STUCK]),
     ],
 )
 def test_a_record_that_hangs_is_set_aside(start: Start, filled: FilledStore, tmp_path: Path, bad: list[str], reasons: list[str]) -> None:

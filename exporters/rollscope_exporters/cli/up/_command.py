@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import re
 import signal
+import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from ...settings import Settings
@@ -79,19 +78,25 @@ async def _up(settings: Settings, options: argparse.Namespace) -> None:
             ends = {serving, asyncio.create_task(told.wait())}
             while not (await asyncio.wait(ends, timeout=_LOOK, return_when=asyncio.FIRST_COMPLETED))[0]:
                 await asyncio.to_thread(around.look)
-            with contextlib.suppress(OSError):  # the terminal may be closed
-                print("ending: the pages, the Collector, then the bridge; that takes some seconds", flush=True)
+            _say("ending: the pages, the Collector, then the bridge; that takes some seconds")
     finally:
         await asyncio.to_thread(around.end)
         bridge.stop()
         await serving
 
 
-def _signals() -> Iterator[signal.Signals]:
-    """Yield what ends all of it; a closed terminal is none where the program was told to outlive that (`nohup`)."""
-    yield from (signal.SIGTERM, signal.SIGINT)
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
-        yield signal.SIGHUP
+def _signals() -> tuple[signal.Signals, ...]:
+    """Return what ends all of it. SIGHUP, which a closed terminal sends, is left alone under `nohup`."""
+    hangup = () if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN else (signal.SIGHUP,)
+    return (signal.SIGTERM, signal.SIGINT, *hangup)
+
+
+def _say(text: str) -> None:
+    """Print where somebody can read it: the terminal may be closed, and what cannot be written must not be tried again at the end."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115  # until the process ends
 
 
 class _Around:
@@ -131,10 +136,13 @@ class _Around:
             self._start(page)
 
     def look(self) -> None:
-        """Start what could not be started before."""
+        """Start what could not be started before, and forget what has ended by itself: its number may become another process's."""
         for page in self._pages:
             if page.needs and page.process is None and not page.problem:
                 self._start(page)
+        for service in self.services:
+            if service.process is not None and service.process.poll() is not None:
+                self._guard.forget(service.process.pid)
 
     def _start(self, service: Service) -> None:
         pages = "-ui" if service in self._pages else ""
@@ -144,13 +152,19 @@ class _Around:
 
     def end(self) -> None:
         """End the pages, then the Collector when it has handed on what it holds, then what it sends to."""
-        for service in self.services:
-            if service.process is not None:
-                if service is self._collector:
-                    _drain(service)
-                service.end()
-                self._guard.forget(service.process.pid)
+        for page in self._pages:
+            self._end(page)
+        if self._collector and self._collector.process:
+            _drain(self._collector)
+            self._end(self._collector)
+        for store in self._stores:
+            self._end(store)
         self._guard.end()
+
+    def _end(self, service: Service) -> None:
+        service.end()
+        if service.process is not None:
+            self._guard.forget(service.process.pid)
 
 
 def _drain(collector: Service) -> None:

@@ -36,7 +36,7 @@ class Guard:
         self._say("-", pid)
 
     def end(self) -> None:
-        """End what is left, and the guard."""
+        """End what is left, and the guard. Blocks for some 15 s at most, and not at all where everything was forgotten."""
         if self._process.stdin:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
@@ -44,7 +44,7 @@ class Guard:
 
     def _say(self, what: str, pid: int) -> None:
         if self._process.stdin:
-            with contextlib.suppress(OSError):  # somebody killed it: nothing is lost by that yet
+            with contextlib.suppress(OSError):  # the guard was killed; that matters only if we are, too
                 self._process.stdin.write(f"{what}{pid}\n".encode())
                 self._process.stdin.flush()
 
