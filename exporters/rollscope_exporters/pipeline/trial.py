@@ -25,6 +25,8 @@ class Trial:
         self._after = after
         self._left = _LENGTH[after] if after else 0
         self._suspect = _read(self._file) if after else 0
+        if not after:
+            self._file.unlink(missing_ok=True)
 
     @property
     def active(self) -> bool:

@@ -18,7 +18,7 @@ from ..beats import BEAT_FILE, BeatFile
 from ..child import EXIT_RESTART, EXIT_SETTINGS, STOP_GRACE, add_after, begin
 from ..settings import Settings, SettingsError, backend_class, backend_config, load, wanted_backends
 from ..store import NoStoreError, Store, StoreError
-from ._delivery import Delivery, RestartNeeded, Stopped
+from ._delivery import Delivery, RestartNeeded, Stopped, is_outage
 from ._feed import Feed
 from ._folders import LOCK_FILE, worker_folder
 from ._left_out import LeftOut, LeftOutFile
@@ -45,9 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Stopped:
         return 0
     except (RestartNeeded, UnavailableError, sqlite3.Error) as error:
-        log.warning("%s cannot go on: %s", options.backend, error)
-        return EXIT_RESTART
+        return _cannot_go_on(options.backend, error)
+    except OSError as error:
+        if not is_outage(error):
+            raise
+        return _cannot_go_on(options.backend, error)
     return 0
+
+
+def _cannot_go_on(backend: str, error: Exception) -> int:
+    log.warning("%s cannot go on: %s", backend, error)
+    return EXIT_RESTART
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -78,7 +86,7 @@ def _run(settings: Settings, options: argparse.Namespace, stop: threading.Event)
         except Stopped:
             beat("ended")
             raise
-        except (RestartNeeded, UnavailableError, SettingsError, StoreError, ValueError, sqlite3.Error) as error:
+        except (RestartNeeded, UnavailableError, SettingsError, StoreError, ValueError, sqlite3.Error, OSError) as error:
             beat("waiting", reason=str(error), failures=1)
             raise
 

@@ -120,7 +120,7 @@ class Delivery:
             try:
                 return call()
             except Exception as error:
-                if not _is_outage(error):
+                if not is_outage(error):
                     raise
                 reason = _said(error)
                 tries += not isinstance(error, BusyError)
@@ -136,7 +136,7 @@ class Delivery:
             seconds -= 1.0
 
 
-def _is_outage(error: Exception) -> bool:
+def is_outage(error: Exception) -> bool:
     """Say whether the fault lies in the surroundings and not in a record."""
     if isinstance(error, (UnavailableError, ConnectionError, TimeoutError, MemoryError)):
         return True

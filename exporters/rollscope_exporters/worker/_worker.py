@@ -6,7 +6,7 @@ import threading
 
 from ..beats import BeatFile
 from ._delivery import Delivery
-from ._feed import Feed
+from ._feed import Batch, Feed
 from ._position import PositionFile
 from ._trial import Trial
 
@@ -41,16 +41,24 @@ class Worker:
         self._delivery.advance(0)
 
     def step(self) -> bool:
-        """Deliver one batch; False when nothing was to be delivered."""
-        reached = self._position.current
-        batch = self._feed.next(reached.position, *self._trial.limits(self._rows, self._bytes), reached.parts)
+        """Deliver one batch; False when there was nothing new."""
+        before = self._position.current.position
+        batch = self._read()
         self._position.expect(batch.passing)
         if not batch.items:
             self._position.advance(batch.upto)
-            return bool(batch.passing)
+            return batch.upto > before
         if self._trial.on:
             self._trial.deliver(batch.items, self._delivery)
         else:
             self._delivery.deliver(batch.items)
         self._delivery.advance(batch.upto)
         return True
+
+    def _read(self) -> Batch:
+        reached = self._position.current
+        limits = self._trial.limits(self._rows, self._bytes)
+        batch = self._feed.next(reached.position, *limits, reached.parts)
+        while self._trial.wants_more(batch.items) and (more := self._feed.next(batch.upto, *limits)).upto > batch.upto:
+            batch = Batch([*batch.items, *more.items], more.upto, [*batch.passing, *more.passing])
+        return batch

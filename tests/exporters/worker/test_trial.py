@@ -33,11 +33,12 @@ class World:
         self.aside: list[str] = []
         self.doubt = ""
         self.bad: Callable[[str], str] = lambda name: name.rstrip("0123456789")
-        """Name → `hang` or `crash` where the process ends at it."""
+        """Name → `hang` or `crash` where the process ends at it, `refused` where the backend does not take it."""
+        self.signal = "logs"
 
     def items(self) -> list[Item]:
         """What is behind the position; a name that begins with `odd` cannot be decoded."""
-        return [Item(n, "r", "logs", *_record(name)) for n, name in enumerate(self.names, 1) if n > self.position]
+        return [Item(n, "r", self.signal, *_record(name)) for n, name in enumerate(self.names, 1) if n > self.position]
 
     def write(self, items: Sequence[Item]) -> str | None:
         """As `Delivery.write`."""
@@ -45,6 +46,8 @@ class World:
             name = self.names[item.id - 1]
             if (end := self.bad(name)) in AFTER:
                 raise End(end)
+            if end == "refused":
+                return "not to my taste"
             self.unsettled.append(name)
         return None
 
@@ -74,7 +77,7 @@ class World:
             return AFTER[str(end)]
         return None
 
-    def run(self, lives: int = 60) -> int:
+    def run(self, lives: int = 200) -> int:
         """Live until everything is delivered, return how many lives that took."""
         after: After | None = None
         for life in range(lives):
@@ -95,6 +98,7 @@ def _record(name: str) -> tuple[Record | None, str]:
         ["hang1", "hang2", "a"],
         ["hang1", "hang2", "hang3", "hang4", "a", "b"],
         ["hang1", "crash", "a", "hang2", "b"],
+        [*(f"hang{n}" for n in range(BEHIND)), "a"],
         ["crash1", "crash2", "hang", "a"],
         ["hang", "odd", "a"],
         ["a", "hang", "odd1", "odd2", "hang2", "b"],
@@ -108,6 +112,55 @@ def test_the_guilty_are_set_aside_and_the_others_arrive_once(tmp_path: Path, nam
     guilty = [name for name in names if name.startswith(("hang", "crash", "odd"))]
     assert world.aside == guilty
     assert sorted(world.held) == sorted(name for name in names if name not in guilty)
+
+
+@pytest.mark.parametrize("after", ["crash", "hang"])
+def test_a_process_that_fails_to_start_has_tried_nothing(tmp_path: Path, after: After) -> None:
+    """It blames nobody, and takes nothing away of what is known."""
+    world = World(tmp_path, ["n1", "hang", "n2", "n3"])
+    last: After | None = None
+    for _ in range(40):
+        last = world.live(last)
+        if last is None:
+            break
+        Trial(tmp_path, last)
+        last = after
+    assert (world.aside, sorted(world.held)) == (["hang"], ["n1", "n2", "n3"])
+
+    world = World(tmp_path, [f"n{n}" for n in range(20)])
+    world.bad = lambda name: "hang"
+    last = None
+    for _ in range(60):
+        Trial(tmp_path, world.live(last))
+        last = after
+    assert (world.aside, world.position) == ([], 0)
+
+
+@pytest.mark.parametrize("end", ["refused", "crash"])
+def test_what_never_reached_the_backend_clears_nobody(tmp_path: Path, end: str) -> None:
+    """Records behind that are refused, or crash, say nothing of a server that does not answer; refused out of its turn is not refused."""
+    world = World(tmp_path, ["n1", "n2", "odd1", "n3"])
+    world.bad = lambda name: "hang" if name == "n1" else end
+    last: After | None = None
+    for _ in range(60):
+        last = world.live(last)
+    assert (world.position, world.aside) == (0, [])
+    world.bad = lambda name: ""
+    assert world.live(last) is None
+    assert (sorted(world.held), world.aside) == (["n1", "n2", "n3"], ["odd1"])
+
+
+def test_a_runs_start_is_never_set_aside_for_a_hang(tmp_path: Path) -> None:
+    """All that follows needs it; for a crash it is, as nothing would follow otherwise."""
+    world = World(tmp_path, ["hang", "a", "b"])
+    world.signal = "runs"
+    with pytest.raises(AssertionError):
+        world.run()
+    assert (world.position, world.aside) == (0, [])
+    world = World(tmp_path, ["crash", "a", "b"])
+    world.signal = "runs"
+    world.run()
+    assert (world.held, world.aside) == (["a", "b"], ["crash"])
 
 
 @pytest.mark.parametrize("lives", range(2 * (ENDS + BEHIND)))
@@ -143,8 +196,8 @@ def test_the_last_record_is_told_of_until_another_comes(tmp_path: Path) -> None:
     assert "the process ended or got stuck at logs" in world.doubt
     assert world.aside == []
     world.names.append("b")
-    world.live("hang")
-    world.live("hang")
+    for _ in range(2):
+        world.live("hang")
     assert (world.held, world.aside) == (["a", "b"], ["hang"])
 
 

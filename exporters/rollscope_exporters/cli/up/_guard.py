@@ -16,6 +16,7 @@ from collections.abc import Iterable
 
 _GRACE = 15.0
 """Seconds a group may take to end before it is killed."""
+_MOMENT = 5.0
 
 
 class Guard:
@@ -40,7 +41,11 @@ class Guard:
         if self._process.stdin:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
-        self._process.wait()
+        try:
+            self._process.wait(_GRACE + _MOMENT)
+        except subprocess.TimeoutExpired:  # somebody stopped it
+            self._process.kill()
+            self._process.wait()
 
     def _say(self, what: str, pid: int) -> None:
         if self._process.stdin:
