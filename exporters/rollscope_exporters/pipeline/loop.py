@@ -101,7 +101,7 @@ class Loop:
         budget = 1 if self._trial.active else self._settings.batch_bytes
         entries = [] if self._upkeep.full(self._clock()) else self._inbox.read(budget)
         self._behind = sum(len(entry.payload) for entry in entries) >= budget
-        if not entries:
+        if not entries and self._clock() - self._committed > SECOND:  # seldom: another state is another file
             self._beat("idle", position=self._taken)
         try:
             self._commit(entries)
