@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace as Stand
+from typing import Any, cast
 
 import pytest
 
 from rollscope import vocabulary as v
+from rollscope.journal import Counters
 from rollscope.records import Event
+from rollscope.shipper import vitals
+from rollscope.shipper.derived import DerivedGauges
+from rollscope.shipper.last_words import LastWords
+from rollscope.shipper.otlp import Item
 
 from .peers import Answer, Received, http_peer, values
 from .producers import NOW, open_log, span_end, span_start, step_metrics, write
@@ -26,6 +33,31 @@ def test_heartbeats_reach_a_collector_as_metrics_too(tmp_path: Path) -> None:
     assert points[v.METRIC_RECORDS].sum.data_points[0].as_int == 2
     assert points[v.METRIC_DROPPED].sum.data_points[0].as_int == 3
     assert points[v.METRIC_ALIVE].gauge.data_points[0].as_double == 0
+
+
+def test_last_numbers_are_no_sample_of_the_millisecond_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of two in one millisecond Prometheus keeps the first, and the dead process would live on there."""
+    reader: Any = Stand(counters=lambda: Counters(1, {}, {}, {}), damaged={})
+    translation: Any = Stand(encoder=Stand(telemetry=lambda time, *_, **__: time))
+    open_spans: Any = Stand(named=list)
+    producer: Any = Stand(remembered=Stand(lost={}))
+    clock = [NOW, NOW, NOW + 400_000, NOW + 5_000_000_000, NOW - 60_000_000_000]
+    monkeypatch.setattr(vitals.time, "time_ns", lambda: clock.pop(0))
+    found = vitals.Vitals(reader, producer, translation, open_spans)
+    times = [cast(int, found.telemetry(0, final=final)) - NOW for final in (False, True, True, False, True)]
+    assert times == [0, 1_000_000, 2_000_000, 5_000_000_000, -60_000_000_000]
+
+
+def test_last_numbers_wait_for_a_metrics_pipeline_that_is_away() -> None:
+    """Others stand aside for later ones then; these have none."""
+    derived = DerivedGauges()
+    derived.failing = True
+    fleet: Any = Stand(
+        ended=lambda: [1], last_numbers=lambda members: [Item("metrics", b"", b"", b"numbers", "numbers")], last_words=lambda members: []
+    )
+    sender: Any = Stand(free=lambda now: True, begin=lambda items, then: None)
+    LastWords(sender, fleet, derived, cast(Any, None)).begin(0.0)
+    assert len(derived) == 1
 
 
 def test_a_final_heartbeat_is_repeated_until_it_is_accepted(tmp_path: Path) -> None:

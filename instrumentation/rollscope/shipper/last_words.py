@@ -27,7 +27,7 @@ class LastWords:
         ended = self._fleet.ended()[:_AT_ONCE] if self._sender.free(now) else []
         if not ended:
             return
-        self._derived.add_latest(self._fleet.last_numbers(ended))
+        self._derived.add(self._fleet.last_numbers(ended))  # no later ones will stand in for them
         self._sender.begin(self._fleet.last_words(ended), lambda how: self._remove(ended, how))
 
     def _remove(self, members: list[Member], ended: Ended) -> None:

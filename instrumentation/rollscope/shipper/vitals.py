@@ -14,6 +14,8 @@ from .translation import Translation
 
 FRESH = 1.0
 """Seconds for which what was read of a log's counters, and that its process lives, is not read again."""
+_APART = 1_000_000
+"""ns between two points of one series at least: Prometheus counts in milliseconds, and keeps the first of two samples of one."""
 
 
 class Vitals:
@@ -25,6 +27,7 @@ class Vitals:
         self._translation = translation
         self._open_spans = open_spans
         self._known, self._known_until = Counters(0, {}, {}, {}), 0.0
+        self._measured = 0
 
     def heartbeat(self, *, final: bool = False) -> Item:
         """Return the producer's heartbeat now."""
@@ -46,7 +49,9 @@ class Vitals:
         counters = self._counters(fresh=final)
         spans = [] if final else self._open_spans.named()
         lost = self._lost(counters.dropped)
-        return self._translation.encoder.telemetry(time.time_ns(), counters.last_sequence, lost, spans, pending, final=final)
+        now = time.time_ns()
+        self._measured = self._measured + _APART if abs(now - self._measured) < _APART else now
+        return self._translation.encoder.telemetry(self._measured, counters.last_sequence, lost, spans, pending, final=final)
 
     def loss_counts(self) -> object:
         """Return what a heartbeat tells at once when it changes."""
