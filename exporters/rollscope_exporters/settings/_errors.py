@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
+
+from rollscope.errors import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class SettingsError(Exception):
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def cure_for(name: str, known: Iterable[str]) -> str:
     """Return a cure for an unknown `name`: the nearest known one, and all of them."""
     names = sorted(known)
     listed = f"Known here: {', '.join(names)}." if names else "Nothing is expected here."
-    close = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
-    return f"Did you mean {close[0]!r}? {listed}" if close else listed
+    near = nearest(name.lower(), names)
+    return f"Did you mean {near!r}? {listed}" if near else listed

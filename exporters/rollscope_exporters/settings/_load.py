@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from ._errors import Problem, SettingsError, nearest
+from ._errors import Problem, SettingsError, cure_for
 from ._layers import Layers, Origin
 from ._model import Settings
 from ._plugins import check_backends
@@ -73,7 +73,7 @@ def _routes(settings: Settings, layers: Layers) -> list[Problem]:
         return []
     known = list(settings.backends)
     return [
-        Problem(layers.origin(("routes", signal)).where, f"routes.{signal}", f"{name!r} is not among the backends", nearest(name, known))
+        Problem(layers.origin(("routes", signal)).where, f"routes.{signal}", f"{name!r} is not among the backends", cure_for(name, known))
         for signal, names in settings.routes.items()
         for name in names
         if name not in known

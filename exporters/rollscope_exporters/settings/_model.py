@@ -12,7 +12,7 @@ from rollscope.settings import Redaction
 
 from ..records import SIGNALS
 from ._delivery import Artifacts, Metrics, Runs, Trajectories, TrajectoryOptions, options_of, switch_of
-from ._errors import nearest
+from ._errors import cure_for
 from ._units import Address, Seconds, is_loopback
 
 
@@ -168,7 +168,7 @@ class Settings(_Section):
     def _routes_name_signals(self) -> Settings:
         for signal in self.routes:
             if signal not in SIGNALS:
-                raise ValueError(f"routes: unknown signal {signal!r}. {nearest(signal, SIGNALS)}")
+                raise ValueError(f"routes: unknown signal {signal!r}. {cure_for(signal, SIGNALS)}")
         return self
 
     def signals(self, backend: str, accepts: frozenset[str]) -> frozenset[str]:

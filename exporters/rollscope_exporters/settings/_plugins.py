@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from ..backends import Backend
 from ._delivery import SWITCHES, own_keys, section_model
-from ._errors import Problem, SettingsError, nearest
+from ._errors import Problem, SettingsError, cure_for
 from ._layers import Layers
 from ._secrets import resolve_secrets
 from ._validate import validate
@@ -32,14 +32,14 @@ def backend_names() -> list[str]:
 def why_unknown(name: str) -> str:
     """Return why there can be no backend called `name`, with the nearest that there is; empty where one is offered."""
     names = backend_names()
-    return "" if name in names else f"no installed package offers such a backend. {nearest(name, names)}"
+    return "" if name in names else f"no installed package offers such a backend. {cure_for(name, names)}"
 
 
 def backend_class(name: str) -> type[Backend]:
     """Import the backend called `name`. Raises SettingsError with the install line when a part of it is missing."""
     points = offered()
     if name not in points:
-        raise SettingsError([Problem("", f"backends.{name}", "unknown backend", nearest(name, points))])
+        raise SettingsError([Problem("", f"backends.{name}", "unknown backend", cure_for(name, points))])
     try:
         found: type[Backend] = points[name].load()
     except ImportError as error:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from rollscope.secrets import mask_text
 
-from ._errors import Problem, nearest
+from ._errors import Problem, cure_for
 from ._layers import Layers
 from ._secrets import is_secret, models_in
 from ._yaml import KeyPath
@@ -35,7 +35,7 @@ def _problem(model: type[BaseModel], entry: dict[str, Any], layers: Layers, at: 
     where, key = layers.origin(keys).where, ".".join(keys)
     if entry["type"] == "extra_forbidden":
         known = {*known_keys(_model_at(model, loc[:-1])), *(more_keys if len(loc) == 1 else ())}
-        return Problem(where, key, "unknown key", nearest(loc[-1], known))
+        return Problem(where, key, "unknown key", cure_for(loc[-1], known))
     cause = str(entry["msg"]).removeprefix("Value error, ")
     if entry["type"] == "missing":
         return Problem(where, key, "is needed and was not given")

@@ -44,18 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EXIT_SETTINGS
     except Stopped:
         return 0
-    except (RestartNeeded, UnavailableError, sqlite3.Error) as error:
-        return _cannot_go_on(options.backend, error)
-    except OSError as error:
-        if not is_outage(error):
+    except (RestartNeeded, UnavailableError, sqlite3.Error, OSError) as error:
+        if isinstance(error, OSError) and not is_outage(error):
             raise
-        return _cannot_go_on(options.backend, error)
+        log.warning("%s cannot go on: %s", options.backend, error)
+        return EXIT_RESTART
     return 0
-
-
-def _cannot_go_on(backend: str, error: Exception) -> int:
-    log.warning("%s cannot go on: %s", backend, error)
-    return EXIT_RESTART
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -41,7 +41,8 @@ def test_what_is_watched_ends_and_what_is_forgotten_stays(group: Group) -> None:
     guard = _guard.Guard()
     for process in (watched, forgotten):
         guard.watch(process.pid)
-    guard.forget(forgotten.pid)
+    for _ in range(2):
+        guard.forget(forgotten.pid)
     guard.end()
     assert watched.wait(30) == -signal.SIGTERM
     assert (forgotten.poll(), never.poll()) == (None, None)
@@ -50,7 +51,7 @@ def test_what_is_watched_ends_and_what_is_forgotten_stays(group: Group) -> None:
 def test_one_that_does_not_listen_is_killed(group: Group, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while."""
     stubborn = group(STUBBORN)
-    monkeypatch.setattr(_guard, "_GRACE", 0.5)
+    monkeypatch.setattr(_guard, "GRACE", 0.5)
     _guard._end({stubborn.pid})
     assert stubborn.wait(30) == -signal.SIGKILL
 

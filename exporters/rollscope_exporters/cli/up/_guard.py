@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Iterable
 
-_GRACE = 15.0
+GRACE = 15.0
 """Seconds a group may take to end before it is killed."""
 _MOMENT = 5.0
 
@@ -24,17 +24,21 @@ class Guard:
 
     def __init__(self) -> None:
         """Start it. Raises `OSError`."""
+        self._watched: set[int] = set()
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True
         )
 
     def watch(self, pid: int) -> None:
         """End the group of `pid` when we are gone."""
+        self._watched.add(pid)
         self._say("+", pid)
 
     def forget(self, pid: int) -> None:
-        """Leave `pid` alone: it has ended."""
-        self._say("-", pid)
+        """Leave `pid` alone: it has ended. May be called again and again."""
+        if pid in self._watched:
+            self._watched.remove(pid)
+            self._say("-", pid)
 
     def end(self) -> None:
         """End what is left, and the guard. Blocks for some 15 s at most, and not at all where everything was forgotten."""
@@ -42,7 +46,7 @@ class Guard:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         try:
-            self._process.wait(_GRACE + _MOMENT)
+            self._process.wait(GRACE + _MOMENT)
         except subprocess.TimeoutExpired:  # somebody stopped it
             self._process.kill()
             self._process.wait()
@@ -72,7 +76,7 @@ def _signal(groups: Iterable[int], number: int) -> set[int]:
 
 
 def _end(groups: set[int]) -> None:
-    until = time.monotonic() + _GRACE
+    until = time.monotonic() + GRACE
     groups = _signal(groups, signal.SIGTERM)
     while groups and time.monotonic() < until:
         time.sleep(0.1)

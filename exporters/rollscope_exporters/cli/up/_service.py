@@ -13,9 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...settings import split_address
-
-_GRACE = 15.0
-"""Seconds a process may take to end before it is killed."""
+from ._guard import GRACE
 
 
 @dataclass
@@ -74,7 +72,7 @@ class Service:
         with contextlib.suppress(ProcessLookupError):
             self.process.send_signal(signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self.process.wait(_GRACE)
+            self.process.wait(GRACE)
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
