@@ -47,8 +47,7 @@ def cut(values: Packed, start: int, end: int, kind: Kind = IDS) -> Packed:
 
 def tail(ids: Packed) -> Packed:
     """Return the last `LEAD` ids."""
-    count = length(ids, IDS)
-    return cut(ids, count - LEAD, count)
+    return ids[-LEAD * _SIZE[IDS] :] if isinstance(ids, bytes) else ids[-LEAD:]
 
 
 def as_list(ids: Packed) -> list[int]:

@@ -125,6 +125,16 @@ class Span(trace.Span):
     @guarded("attribute")
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Set several attributes."""
+        if not self._open:
+            return
+        known = self._changed().attributes
+        if (
+            len(known) + len(attributes) <= self._room
+            and self._recorder.known.issuperset(attributes)
+            and SCALARS.issuperset(map(type, attributes.values()))
+        ):
+            known.update(attributes)
+            return
         for key, value in attributes.items():
             self.set_attribute(key, value)
 

@@ -48,15 +48,19 @@ def trajectory(
     recorder = current()
     if recorder is None:
         return NOOP  # type: ignore[no-any-return]
-    point = _point(step)
-    version = policy_version if policy_version is not None or point is None else point.policy_version
+    point = current_step()
+    if step is not None and point is not None and point.index != whole(step):
+        point = None
+    if point is not None:
+        step = point.index
+        policy_version = point.policy_version if policy_version is None else policy_version
     wanted = Coordinates(
-        step=None if point is None else point.index,
+        step=None if step is None else whole(step),
         group=None if group is None else str(group),
         index=None if index is None else whole(index),
         attempt=whole(attempt),
         split=split,
-        policy_version=None if version is None else whole(version),
+        policy_version=None if policy_version is None else whole(policy_version),
     )
     root = {
         v.GROUP_SIZE: group_size,
@@ -66,14 +70,6 @@ def trajectory(
         v.GEN_AI_AGENT_NAME: agent,
     }
     return _begin(recorder, wanted, point, agent, {**(metadata or {}), **{k: x for k, x in root.items() if x is not None}})
-
-
-def _point(step: int | None) -> StepPoint | None:
-    point = current_step()
-    if step is None:
-        return point
-    number = whole(step)
-    return point if point is not None and point.index == number else StepPoint(number)
 
 
 def _begin(recorder: Recorder, wanted: Coordinates, point: StepPoint | None, agent: str | None, attributes: dict[str, Any]) -> Trajectory:

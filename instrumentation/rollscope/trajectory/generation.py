@@ -147,28 +147,29 @@ class Generation(Scope):
             return
         name = tokenizer or self._recorder.tokenizer
         prompt_ids, output_ids = _array(prompt, IDS, "prompt"), _array(output, IDS, "output")
+        if not capture.logprobs:
+            logprobs = prompt_logprobs = advantages = None
+        counts: dict[str, int] = {}
         with self._stream.lock:
             if prompt_ids is not None:
-                self._count(v.GEN_AI_USAGE_INPUT_TOKENS, prompt_ids)
-                side = _side(prompt_logprobs if capture.logprobs else None, FLOATS, "prompt_logprobs", prompt_ids)
+                counts[v.GEN_AI_USAGE_INPUT_TOKENS] = length(prompt_ids, IDS)
+                side = _side(prompt_logprobs, FLOATS, "prompt_logprobs", prompt_ids)
                 segment = self._stream.prompt(prompt_ids)
                 write_segment(self._recorder, self.span, "prompt", segment, name, logprobs=_behind(side, segment.kept))
             if output_ids is not None:
-                self._count(v.GEN_AI_USAGE_OUTPUT_TOKENS, output_ids)
+                counts[v.GEN_AI_USAGE_OUTPUT_TOKENS] = length(output_ids, IDS)
                 write_segment(
                     self._recorder,
                     self.span,
                     "output",
                     self._stream.output(output_ids),
                     name,
-                    logprobs=_side(logprobs if capture.logprobs else None, FLOATS, "logprobs", output_ids),
+                    logprobs=_side(logprobs, FLOATS, "logprobs", output_ids),
                     loss_mask=_side(loss_mask, MASK, "loss_mask", output_ids),
-                    advantages=_side(advantages if capture.logprobs else None, FLOATS, "advantages", output_ids),
+                    advantages=_side(advantages, FLOATS, "advantages", output_ids),
                 )
-
-    def _count(self, name: str, ids: Packed) -> None:
-        if name not in self.span.attributes:
-            self.span.set_attribute(name, length(ids, IDS))
+        told = self.span.attributes
+        self.span.set_attributes({name: count for name, count in counts.items() if name not in told})
 
     def _finish(self, error: BaseException | None) -> None:
         if self.trajectory is not None:
@@ -187,6 +188,8 @@ def _array(values: object, kind: Kind, name: str) -> Packed | None:
 
 def _side(values: object, kind: Kind, name: str, ids: Packed) -> Packed | None:
     """Return an array that goes along with `ids`; one of another length is left out."""
+    if values is None:
+        return None
     found = _array(values, kind, name)
     if found is not None and length(found, kind) != length(ids, IDS):
         swallow(ArrayError(f"{name}: {length(found, kind)} values for {length(ids, IDS)} ids"), "token_array")

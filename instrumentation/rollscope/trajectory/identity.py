@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
 from threading import RLock
 from weakref import WeakKeyDictionary
 
@@ -41,7 +40,7 @@ class Coordinates(msgspec.Struct, frozen=True):
 
     def identity(self, id: str) -> dict[str, object]:
         """Return the attributes that every span of the trajectory carries."""
-        found: Mapping[str, object] = {
+        found: dict[str, object] = {
             v.STEP_INDEX: self.step,
             v.SPLIT_NAME: self.split,
             v.POLICY_VERSION: self.policy_version,
@@ -50,7 +49,7 @@ class Coordinates(msgspec.Struct, frozen=True):
             v.TRAJECTORY_ATTEMPT: self.attempt,
             v.TRAJECTORY_ID: id,
         }
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in found.items() if value is not None} if None in found.values() else found
 
 
 _claimed: WeakKeyDictionary[Recorder, OrderedDict[bytes, None]] = WeakKeyDictionary()

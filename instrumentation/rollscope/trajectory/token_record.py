@@ -34,9 +34,10 @@ def write_segment(
     (30 µs for 8,192).
     """
     if _is_small(recorder, segment, logprobs, loss_mask, advantages):
-        ids = segment.ids if segment.encoded is None else msgspec.Raw(segment.encoded)
-        head = ("t", span.trace_id, span.span_id, recorder.now(), role, segment.kept, segment.lead)
-        row: tuple[object, ...] = (*head, ids, logprobs, loss_mask, advantages, tokenizer, {})
+        row: tuple[object, ...] = (
+            "t", span.trace_id, span.span_id, recorder.now(), role, segment.kept, segment.lead,
+            segment.ids if segment.encoded is None else msgspec.Raw(segment.encoded), logprobs, loss_mask, advantages, tokenizer, {},
+        )  # fmt: skip
         if recorder.write(row, PRIORITY_TOKENS) > 0 and span.tally is not None:
             next(span.tally)
         return
@@ -55,7 +56,12 @@ def write_segment(
 
 
 def _is_small(recorder: Recorder, segment: Segment, logprobs: Packed | None, loss_mask: Packed | None, advantages: Packed | None) -> bool:
-    sides = ((logprobs, _FLOAT), (loss_mask, _FLAG), (advantages, _FLOAT))
-    width = _ID + sum(size for side, size in sides if side is not None)
+    width = _ID
+    if logprobs is not None:
+        width += _FLOAT
+    if loss_mask is not None:
+        width += _FLAG
+    if advantages is not None:
+        width += _FLOAT
     count = length(segment.ids, IDS)
     return count <= recorder.limits.token_segment and count * width + _REST < recorder.look_above

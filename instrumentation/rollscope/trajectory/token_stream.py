@@ -42,8 +42,8 @@ class TokenStream:
 
     __slots__ = ("_count", "_packed", "_pieces", "_tail", "lock")
 
-    def __init__(self) -> None:
-        self.lock = RLock()
+    def __init__(self, lock: RLock | None = None) -> None:
+        self.lock = lock or RLock()
         self._pieces: list[bytes | memoryview] = []
         self._count = 0
         self._packed = False
@@ -51,22 +51,20 @@ class TokenStream:
 
     def prompt(self, ids: Packed) -> Segment:
         """Return what a whole prompt adds; the stream is the prompt afterwards."""
-        self._take_form(isinstance(ids, bytes))
-        content, begin, count = *_content(ids), length(ids, IDS)
-        before, known = self._body(), self._count
+        self._take_form(ids)
+        content, begin = _content(ids)
+        before, known, count = self._body(), self._count, length(ids, IDS)
         continued = content.startswith(before, begin)
         kept = known if continued else count if before.startswith(content[begin:]) else self._common(ids)
-        self._pieces, self._count = [memoryview(content)[begin:]], count
-        self._tail = tail(ids)
-        new = cut(ids, kept, count) if kept else ids
-        encoded = None
-        if continued and not self._packed:
-            encoded = _header(count - kept) + content[begin + len(before) :] if kept else content
-        return Segment(kept, cut(ids, kept - LEAD, kept), new, encoded)
+        self._pieces, self._count, self._tail = [memoryview(content)[begin:]], count, tail(ids)
+        if not kept:
+            return Segment(0, ids[:0], ids, content if continued and not self._packed else None)
+        encoded = _header(count - kept) + content[begin + len(before) :] if continued and not self._packed else None
+        return Segment(kept, cut(ids, kept - LEAD, kept), cut(ids, kept, count), encoded)
 
     def output(self, ids: Packed) -> Segment:
         """Return the segment of sampled ids; they join the stream."""
-        self._take_form(isinstance(ids, bytes))
+        self._take_form(ids)
         content, begin = _content(ids)
         segment = Segment(self._count, self._tail, ids, None if self._packed else content)
         self._pieces.append(memoryview(content)[begin:])
@@ -79,8 +77,9 @@ class TokenStream:
         self._pieces = [body]
         return body
 
-    def _take_form(self, packed: bool) -> None:
+    def _take_form(self, next_ids: Packed) -> None:
         """Bring the stream into the form of the next ids, where an engine mixes lists and arrays."""
+        packed = isinstance(next_ids, bytes)
         if packed is self._packed:
             return
         if not self._count:

@@ -23,6 +23,7 @@ from .turn import Turn
 
 __all__ = ["Outcome", "Trajectory"]
 
+_USAGE = (v.GEN_AI_USAGE_INPUT_TOKENS, v.GEN_AI_USAGE_OUTPUT_TOKENS)
 Outcome = Literal["completed", "truncated", "aborted", "cancelled", "failed", "filtered"]
 
 
@@ -56,11 +57,11 @@ class Trajectory(Scope):
         self._turns = itertools.count()
         self._usage: dict[str, int] = {}
         self.agent = agent
-        self.conversation = Conversation(keep=self._hooked)
+        self.conversation = Conversation(self._lock, keep=self._hooked)
         self.coordinates = coordinates
         self.id = span.trace_id.hex()
         self.rewards: list[RewardValue] = []
-        self.stream = TokenStream()
+        self.stream = TokenStream(self._lock)
 
     @property
     def here(self) -> bool:
@@ -125,7 +126,7 @@ class Trajectory(Scope):
         if not self.here:
             return
         with self._lock:
-            for name in (v.GEN_AI_USAGE_INPUT_TOKENS, v.GEN_AI_USAGE_OUTPUT_TOKENS):
+            for name in _USAGE:
                 if name in attributes:
                     self._usage[name] = self._usage.get(name, 0) + attributes[name]
 
@@ -134,13 +135,14 @@ class Trajectory(Scope):
         return span if span is not None and span.trajectory is self and span.is_recording() else self.span
 
     def _finish(self, error: BaseException | None) -> None:
-        span = self.span
-        turns = next(self._turns)
-        span.set_attribute(v.TRAJECTORY_OUTCOME, self._ending(error))
-        span.set_attribute(v.TRAJECTORY_TURN_COUNT, turns or self.conversation.generations)
-        span.set_attributes(self._usage)
+        known: dict[str, object] = {
+            v.TRAJECTORY_OUTCOME: self._ending(error),
+            v.TRAJECTORY_TURN_COUNT: next(self._turns) or self.conversation.generations,
+            **self._usage,
+        }
         if self.here:
-            span.set_attribute(v.TRAJECTORY_RECORD_COUNT, self._recorder.record_count(span.trace_id))
+            known[v.TRAJECTORY_RECORD_COUNT] = self._recorder.record_count(self.span.trace_id)
+        self.span.set_attributes(known)
 
     def _ending(self, error: BaseException | None) -> str:
         if error is None or isinstance(error, GeneratorExit):
@@ -164,5 +166,5 @@ class Trajectory(Scope):
     def _forget(self) -> None:
         """Let go of messages and ids: the object may be kept for late rewards, and programs that train often collect no garbage."""
         self.conversation.forget()
-        self.stream = TokenStream()
+        self.stream = TokenStream(self._lock)
         self.span.trajectory = None
