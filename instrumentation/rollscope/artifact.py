@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import vocabulary as v
 from .background import background
-from .checkpoint import CHECKPOINT_TYPES, record_checkpoint
 from .content import content_digest, pieces
+from .importing import importing
 from .metrics import whole
 from .recorder import Recorder, current, guarded, report
 from .records import PRIORITY_SPAN, PRIORITY_TOKENS
 from .step_point import current_step
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 __all__ = ["INLINE_BYTES", "artifact"]
 
 INLINE_BYTES = 1 << 20
 """A file of this size is read in the caller (about 2 ms), a larger one in the background."""
+_CHECKPOINT_TYPES = frozenset({"model", "checkpoint"})
 
 
 @guarded("artifact")
@@ -54,10 +57,15 @@ def artifact(
         if not name:
             raise ValueError("an artifact given as content needs a name")
         _content(recorder, {**attributes, v.ARTIFACT_NAME: name}, bytes(source))
-    elif type in CHECKPOINT_TYPES:
+    elif type in _CHECKPOINT_TYPES:
+        with importing:
+            from .checkpoint import record_checkpoint  # for few processes
+
         place = os.fspath(source)
         record_checkpoint(recorder, {**attributes, v.ARTIFACT_NAME: name or os.path.basename(place.rstrip("/")) or type}, place)
     else:
+        from pathlib import Path  # there since the run began; not at import
+
         path = Path(source)
         _file(recorder, {**attributes, v.ARTIFACT_NAME: name or path.name}, path)
 

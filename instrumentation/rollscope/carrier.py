@@ -11,13 +11,12 @@ from contextvars import Token, copy_context
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
-from opentelemetry import baggage, trace
 from opentelemetry import context as context_api
-from opentelemetry.baggage.propagation import W3CBaggagePropagator
+from opentelemetry import trace
 from opentelemetry.context import Context
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from . import vocabulary as v
+from .importing import importing
 from .noop import NOOP
 from .recorder import Recorder, Span, current, current_span, guarded
 from .scope import Scope, or_noop
@@ -29,8 +28,6 @@ __all__ = ["Attachment", "attach", "carrier", "in_context"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_TRACE = TraceContextTextMapPropagator()
-_BAGGAGE = W3CBaggagePropagator()
 _NUMBERS = frozenset({v.STEP_INDEX, v.EPOCH_INDEX, v.POLICY_VERSION, v.TRAJECTORY_INDEX, v.TRAJECTORY_ATTEMPT, v.TURN_INDEX})
 _NAMES = frozenset({v.SPLIT_NAME, v.GROUP_ID, v.TRAJECTORY_ID})
 
@@ -44,18 +41,16 @@ def carrier(of: Scope | Span | None = None) -> dict[str, str]:
 def _carrier(of: Scope | Span | None) -> dict[str, str]:
     if current() is None:
         return {}
+    with importing:
+        from .propagation import inject
+
     context = context_api.get_current()
     span = of.span if isinstance(of, Scope) else of
     if span is None:
         span = current_span()
     else:
         context = trace.set_span_in_context(span, context)
-    for name, value in _entries(span).items():
-        context = baggage.set_baggage(name, value, context)
-    found: dict[str, str] = {}
-    _TRACE.inject(found, context)
-    _BAGGAGE.inject(found, context)
-    return found
+    return inject(_entries(span), context)
 
 
 def _entries(span: Span | None) -> dict[str, str]:
@@ -88,16 +83,18 @@ def attach(place: Mapping[str, str] | Scope | Span) -> Attachment:
 
 
 def _from_carrier(recorder: Recorder, place: Mapping[str, str]) -> Attachment:
-    context = _BAGGAGE.extract(place, _TRACE.extract(place, context_api.get_current()))
+    with importing:
+        from .propagation import extract, without
+
+    context, entries = extract(place, context_api.get_current())
     identity: dict[str, Any] = {}
-    for name, value in baggage.get_all(context).items():
+    for name, value in entries.items():
         if name in _NUMBERS and str(value).lstrip("-").isdecimal():
             identity[name] = int(str(value))
         elif name in _NAMES:
             identity[name] = str(value)
-    step = _step_of(identity, str(baggage.get_baggage(v.STEP_SPAN, context) or ""))
-    for name in (*identity, v.STEP_SPAN):
-        context = baggage.remove_baggage(name, context)
+    step = _step_of(identity, str(entries.get(v.STEP_SPAN) or ""))
+    context = without((*identity, v.STEP_SPAN), context)
     above = trace.get_current_span(context).get_span_context()
     if above.is_valid:
         context = _around(span_elsewhere(recorder, above, identity), context)

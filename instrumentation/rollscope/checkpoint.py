@@ -18,9 +18,7 @@ from .background import Background
 from .jsonable import json_bytes
 from .recorder import Recorder, report
 
-__all__ = ["CHECKPOINT_TYPES", "checkpoints", "record_checkpoint"]
-
-CHECKPOINT_TYPES = frozenset({"model", "checkpoint"})
+__all__ = ["checkpoints", "record_checkpoint"]
 
 _READ_BYTES = 4 << 20
 _MOST_FILES = 10_000

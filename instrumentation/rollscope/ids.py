@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from hashlib import blake2b
 from struct import unpack
 from typing import Protocol, TypeVar, cast
 
+from .digests import blake2b
 from .records import SpanId, TraceId
 
 __all__ = ["EntropyIds", "Ids", "run_id", "trajectory_trace_id"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from io import BytesIO
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import vocabulary as v
 from .background import background
@@ -15,6 +14,9 @@ from .metrics import whole
 from .pixels import NotAnImageError, as_pixels, encode_png, read_header
 from .recorder import Recorder, current, guarded, report
 from .step_point import current_step
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["image"]
 
@@ -63,6 +65,8 @@ def _loader(image: Any) -> tuple[Callable[[], bytes], bool]:
         content = bytes(image)
         return lambda: content, True
     if isinstance(image, (str, os.PathLike)):
+        from pathlib import Path  # there since the run began; not at import
+
         return _file(Path(image))
     if hasattr(image, "savefig"):
         content = _saved(image.savefig)

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import cache
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .importing import importing
 from .interruption import pass_on
 from .recorder import Sanitiser, report
-from .settings import Limits
+
+if TYPE_CHECKING:
+    from .settings import Limits
 
 __all__ = ["fit", "json_bytes", "json_text"]
 
-# Content is bounded as a whole by `fit`, so that JSON stays JSON; these bounds only end a walk through an endless object.
-_LIMITS = Limits(value_length=1 << 30, items=20_000, depth=64)
 _UTF8_FACTOR = 1.25
 """Input, output and tools of one call fit into one record (1 MiB) in any script."""
 _CUT_FACTOR = 4
@@ -68,7 +70,8 @@ def _dumps(value: object) -> str:
 
 def _json() -> ModuleType:
     """Return what also takes integers beyond 64 bits as they are; 3 ms that `import rollscope` does not pay."""
-    import json
+    with importing:
+        import json
 
     return json
 
@@ -99,15 +102,27 @@ def _content(value: Any) -> object:
         return dict(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    return Sanitiser(_LIMITS).value(value)
+    return _sanitiser().value(value)
 
 
 def _clean(value: object) -> object:
     try:
-        return _without_bytes(Sanitiser(_LIMITS).value(_builtins(value)))
+        return _without_bytes(_sanitiser().value(_builtins(value)))
     except Exception as error:  # noqa: BLE001  # within a list that holds itself, an object may raise when it is looked at
         pass_on(error)
         return _described(value, error)
+
+
+def _sanitiser() -> Sanitiser:
+    return Sanitiser(_limits())
+
+
+@cache
+def _limits() -> Limits:
+    """Content is bounded as a whole by `fit`, so that JSON stays JSON; these bounds only end a walk through an endless object."""
+    from .settings import Limits  # there once a run has begun, not at import
+
+    return Limits(value_length=1 << 30, items=20_000, depth=64)
 
 
 def _builtins(value: object) -> object:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
 
+from .digests import blake2b
 from .errors import ConfigurationError
 from .settings import environment_int
 

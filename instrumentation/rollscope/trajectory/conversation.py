@@ -9,10 +9,10 @@ A reader rebuilds every history from `kept` and the new messages in order of `nu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from threading import RLock
 from typing import NamedTuple
 
+from ..digests import blake2b
 from ..jsonable import json_bytes
 
 __all__ = ["Conversation", "History"]
