@@ -14,6 +14,8 @@ What a call recorded survives the death of its process. No call raises after `in
 one everything here does nothing. `rollscope.testing` records into memory.
 """
 
+import typing as _typing
+
 from .artifact import artifact
 from .carrier import Attachment, attach, carrier, in_context
 from .errors import ConfigurationError, RollscopeError
@@ -33,7 +35,6 @@ from .recorder import (
     finish,
     flush,
     get_tracer,
-    init,
     status,
 )
 from .reward import facts, reward
@@ -44,6 +45,23 @@ from .table import table
 from .traced import traced
 from .trainer_logger import TrainerLogger
 from .trajectory import Generation, Outcome, Tool, Trajectory, Turn, generation, tool, trajectory, turn
+
+if _typing.TYPE_CHECKING:
+    from .recorder import init
+else:
+
+    def __getattr__(name: str) -> object:
+        """Import `init` when it is first asked for, see `rollscope.recorder`."""
+        if name != "init":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        global init
+        from .recorder import init
+
+        return init
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "init"})
+
 
 __version__ = "0.1.0"
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from .metrics import log
-from .recorder import finish, init
+from .recorder import finish
 
 __all__ = ["TrainerLogger"]
 
@@ -28,6 +28,8 @@ class TrainerLogger:
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
+        from .recorder import init  # with what only a run needs
+
         init(project, experiment, config, backends=backends, **options)
 
     def log(self, data: Mapping[str, object], step: int | None = None, backend: object = None) -> None:

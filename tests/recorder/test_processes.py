@@ -227,6 +227,46 @@ over.set()
     assert "from the child" in names(read_back())
 
 
+def test_a_child_forked_while_init_is_imported_can_begin_a_run(run_program: Program, read_back: ReadBack) -> None:
+    """The fork waits for the import of another thread: in the child nobody would end it."""
+    run_program(
+        """
+import rollscope
+under_way = threading.Event()
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == 'rollscope.journal':
+            under_way.set()
+            time.sleep(0.3)
+sys.meta_path.insert(0, Slow())
+assert 'rollscope.journal' not in sys.modules
+thread = threading.Thread(target=lambda: rollscope.init)
+thread.start()
+under_way.wait()
+child = os.fork()
+if child == 0:
+    R.init('p', 'e', circumstances=False).event('from the child', {})
+    R.finish()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+    )
+    assert "from the child" in names(read_back())
+
+
+def test_a_run_that_enters_the_environment_later_is_joined(run_program: Program, read_back: ReadBack) -> None:
+    """As it does where a framework sets the variables of a worker that has imported everything."""
+    run_program(
+        """
+assert 'rollscope.journal' not in sys.modules
+os.environ['ROLLSCOPE_RUN_ID'] = 'abc'
+R.current().event('joined', {})
+"""
+    )
+    assert names(read_back()) == ["joined"]
+
+
 def test_a_full_limit_refuses_tokens_first_and_run_records_never(run_program: Program, read_back: ReadBack) -> None:
     """With no shipper and little room the program runs on; what was refused is counted in the journal."""
     run_program(

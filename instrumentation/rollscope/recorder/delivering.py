@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from . import gate
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 __all__ = ["complain", "shipper_status"]
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from .. import vocabulary as v
-from ..settings import Limits
 from .gate import report
 from .sanitise import Sanitiser
+
+if TYPE_CHECKING:
+    from ..settings import Limits
 
 __all__ = ["REFUSED", "Encoder", "Row", "encode"]
 

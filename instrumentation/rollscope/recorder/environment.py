@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from ..identity import Run
-from ..settings import Capture, environment_int
 from . import session
 from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..identity import Run
 
 __all__ = ["attempt_of", "environment", "export", "run_of", "variables_of", "withdraw", "without_run"]
 
@@ -24,6 +26,8 @@ _withdraw: dict[str, str | None] = {}
 
 def variables_of(recorder: Recorder) -> dict[str, str]:
     """Return the variables through which another process joins the run of `recorder`."""
+    from ..settings import Capture  # there since the run began; not at import
+
     run, settings = recorder.identity.run, recorder.settings
     variables = {
         "ROLLSCOPE_DIR": str(settings.directory),
@@ -52,6 +56,8 @@ def run_of(env: Mapping[str, str]) -> Run | None:
     run_id = env.get(RUN_ID, "").strip()
     if not run_id:
         return None
+    from ..identity import Run
+
     return Run(
         id=run_id,
         name=env.get(_NAME, "") or run_id,
@@ -67,6 +73,8 @@ def without_run(env: Mapping[str, str]) -> dict[str, str]:
 
 def attempt_of(env: Mapping[str, str]) -> int | None:
     """Return the attempt that an environment carries, or None. Raises `ConfigurationError`."""
+    from ..settings import environment_int
+
     return environment_int(env, _ATTEMPT, default=None)
 
 

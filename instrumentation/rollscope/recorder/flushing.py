@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..journal import LogReader
 from . import gate, session
 from .delivering import shipper_status
-from .opening import log_folder
 from .recorder import Recorder
+
+if TYPE_CHECKING:
+    from ..journal import LogReader
 
 __all__ = ["FlushResult", "flush", "status"]
 
@@ -93,6 +95,9 @@ def status() -> dict[str, object]:
 
 
 def _reader(recorder: Recorder) -> LogReader | None:
+    from ..journal import LogReader  # there since the run began; not at import
+    from .opening import log_folder
+
     folder = log_folder(recorder.settings.directory, recorder.identity.producer)
     return LogReader(folder) if recorder.journal is not None and folder.is_dir() else None
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
-from ..journal import Place
-from ..settings import Limits
 from .encoding import Row
 from .sanitise import Sanitiser
+
+if TYPE_CHECKING:
+    from ..journal import Place
+    from ..settings import Limits
 
 __all__ = ["SYSTEM_CLOCK", "Clock", "Hold", "JournalLike", "Stoppable", "Writer"]
 

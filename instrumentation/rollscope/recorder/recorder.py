@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from opentelemetry import trace
 from opentelemetry.trace import SpanContext
 
-from ..identity import Identity
-from ..ids import Ids
 from ..interruption import pass_on
-from ..journal import Place
 from ..records import SPAN_PARTS
-from ..settings import Settings
 from . import gate
 from ._compat import current_any_span, own_span
 from .encoding import REFUSED, Row, encode
@@ -23,6 +19,12 @@ from .protocols import SYSTEM_CLOCK, Clock
 from .span import Span
 from .tokens import TokenValues, token_rows
 from .writer import JournalWriter, OpenJournal
+
+if TYPE_CHECKING:
+    from ..identity import Identity
+    from ..ids import Ids
+    from ..journal import Place
+    from ..settings import Settings
 
 __all__ = ["Recorder"]
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Set
 from enum import Enum
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..interruption import pass_on
-from ..settings import Limits
 from .gate import report
+
+if TYPE_CHECKING:
+    from ..settings import Limits
 
 __all__ = ["SCALARS", "Sanitiser"]
 

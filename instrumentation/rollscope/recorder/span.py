@@ -10,8 +10,8 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanContext, StatusCode, TraceFlags
 
 from .. import vocabulary as v
+from ..checksum import checksum
 from ..interruption import pass_on
-from ..journal import checksum
 from ..records import decode_start
 from ._compat import activate, current_any_span, deactivate, own_span
 from .changes import Changes

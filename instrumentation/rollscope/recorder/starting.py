@@ -227,5 +227,4 @@ def _after_fork() -> None:
     _lock = threading.RLock()
 
 
-session.on_join(join)
 os.register_at_fork(after_in_child=_after_fork)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from .. import vocabulary as v
-from ..identity import Identity
-from ..ids import Ids
 from ..interruption import pass_on
-from ..journal import Place
-from ..settings import Settings
 from . import gate
 from .encoding import REFUSED, Encoder, Row, encode
 from .protocols import Clock, Hold, JournalLike, Stoppable
 from .sanitise import Sanitiser
+
+if TYPE_CHECKING:
+    from ..identity import Identity
+    from ..ids import Ids
+    from ..journal import Place
+    from ..settings import Settings
 
 __all__ = ["JournalWriter", "OpenJournal"]
 
