@@ -30,6 +30,7 @@ def own_process_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setenv("ROLLSCOPE_SHIPPER", "off")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(ending, "_failure", None)
+    leaving.unwatch()  # a run that a test before left behind
     monkeypatch.setattr(sys, "exit", leaving._original)
     before = session.snapshot()
     session.forget()
