@@ -23,10 +23,14 @@ def add_spans(group: Group, scopes: Iterable[Any]) -> None:
     """Append the spans of all scopes (`ScopeSpans` of `schema`) to `group.spans`."""
     for scope in scopes:
         name = scope.scope.name
+        encoded, trace_id = b"", ""
         for span in scope.spans[:]:
-            trace_id, span_id = span.trace_id, span.span_id
-            if len(trace_id) == 16 and len(span_id) == 8 and trace_id != _NO_TRACE and span_id != _NO_SPAN:
-                group.spans.append(_span(group, span, trace_id.hex(), span_id.hex(), name))
+            if span.trace_id != encoded:  # spans of a trace mostly come in a row
+                encoded = span.trace_id
+                trace_id = encoded.hex() if len(encoded) == 16 and encoded != _NO_TRACE else ""
+            span_id = span.span_id
+            if trace_id and len(span_id) == 8 and span_id != _NO_SPAN:
+                group.spans.append(_span(group, span, trace_id, span_id.hex(), name))
             else:
                 group.reject(NO_IDS)
 
@@ -42,6 +46,7 @@ def _span(group: Group, span: Any, trace_id: str, span_id: str, scope: str) -> t
         end = start
         group.repair(NEGATIVE)
     code, message = _status(status) if (status := span.status) else (0, "")
+    events, links = span.events, span.links
     made = Span(
         trace_id=trace_id,
         span_id=span_id,
@@ -53,8 +58,8 @@ def _span(group: Group, span: Any, trace_id: str, span_id: str, scope: str) -> t
         status=code,
         message=message,
         attributes=found,
-        events=[(e.time_unix_nano, e.name, known_attributes(e.attributes[:])) for e in span.events[:]],
-        links=[(link.trace_id.hex(), link.span_id.hex(), known_attributes(link.attributes[:])) for link in span.links[:]],
+        events=[(e.time_unix_nano, e.name, known_attributes(e.attributes[:])) for e in events[:]] if events else [],
+        links=[(link.trace_id.hex(), link.span_id.hex(), known_attributes(link.attributes[:])) for link in links[:]] if links else [],
         scope=scope,
     )
     return number, made

@@ -74,10 +74,9 @@ def split_number(encoded: list[bytes]) -> int:
     last = encoded[-1] if encoded else b""
     if not last.startswith(_NUMBER) or last[_NUMBER_AT - 1] != _INTEGER:
         return 0
-    number = shift = 0
-    for digit in last[_NUMBER_AT:]:
-        number |= (digit & 0x7F) << shift
-        shift += 7
+    number = 0
+    for digit in last[: _NUMBER_AT - 1 : -1]:  # the highest comes last
+        number = number << 7 | digit & 0x7F
     del encoded[-1]
     return number if number < _TOO_LARGE else 0
 

@@ -140,6 +140,18 @@ def test_a_span_without_ids_is_rejected(trace_id: bytes, span_id: bytes) -> None
     assert group.invalid == {"span without trace id or span id": 1}
 
 
+@given(st.lists(st.tuples(st.sampled_from([b"", bytes(16), b"t" * 15, b"t" * 16, b"u" * 16]), st.sampled_from([bytes(8), b"s" * 8]))))
+def test_every_span_is_of_its_own_trace(ids: list[tuple[bytes, bytes]]) -> None:
+    """Whatever the span before it was of, and whether that could be used or not."""
+    request = one_span()
+    for trace_id, span_id in ids:
+        request.resource_spans[0].scope_spans[0].spans.add(trace_id=trace_id, span_id=span_id)
+    usable = [(trace_id.hex(), span_id.hex()) for trace_id, span_id in ids if trace_id in (b"t" * 16, b"u" * 16) and any(span_id)]
+    group = of("traces", request)
+    assert [(span.trace_id, span.span_id) for _, span in group.spans[1:]] == usable
+    assert sum(group.invalid.values()) == len(ids) - len(usable)
+
+
 def test_derived_gauges_are_left_alone() -> None:
     """Gauges that repeat a record's scalars for Prometheus do not come twice."""
     request = ExportMetricsServiceRequest()
