@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
 import msgspec
@@ -42,23 +43,25 @@ def spans_of(parts: Sequence[Part], resources: Resources) -> list[Span]:
     A span that the shipper closed for a dead process (`rl.aborted`) gives way to the real one. `Span.resource` is set on the first
     and on those with another one: a resource is some 600 bytes, and a trace has it once or a few times, not once a span.
     """
-    found: dict[str, tuple[Span, int]] = {}
+    found: dict[str, Span] = {}
+    came_with: dict[str, int] = {}
     for part in parts:
         span = part.item
         if isinstance(span, Span):
             other = found.get(span.span_id)
-            if other is None or (v.ABORTED in other[0].attributes and v.ABORTED not in span.attributes):
-                found[span.span_id] = span, part.resource
-    ordered = sorted(found.values(), key=_place)
-    for place, (span, resource) in enumerate(ordered):
-        if not place or resource != ordered[0][1]:
+            if other is None or (v.ABORTED in other.attributes and v.ABORTED not in span.attributes):
+                found[span.span_id] = span
+                came_with[span.span_id] = part.resource
+    ordered = sorted(found.values(), key=_started)
+    ordered = [span for span in ordered if span.parent_id is None] + [span for span in ordered if span.parent_id is not None]
+    for place, span in enumerate(ordered):
+        resource = came_with[span.span_id]
+        if not place or resource != came_with[ordered[0].span_id]:
             force_setattr(span, "resource", resources.get(resource, {}))
-    return [span for span, _ in ordered]
+    return ordered
 
 
-def _place(found: tuple[Span, int]) -> tuple[bool, int, str]:
-    span = found[0]
-    return span.parent_id is not None, span.start, span.span_id
+_started = attrgetter("start", "span_id")
 
 
 def rewards_of(parts: Iterable[Part]) -> list[Reward]:

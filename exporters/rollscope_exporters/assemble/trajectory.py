@@ -22,11 +22,11 @@ def is_trajectory(spans: Sequence[Span]) -> bool:
     return any(v.TRAJECTORY_ID in span.attributes for span in spans)
 
 
-def trajectory(run: str, trace_id: str, spans: list[Span], parts: Sequence[Part], missing: str = "") -> Trajectory:
-    """Join the parts of a rollout and its `spans_of` them; `missing` says what is known not to be among them."""
+def trajectory(run: str, trace_id: str, spans: list[Span], others: Sequence[Part], missing: str = "") -> Trajectory:
+    """Join the `spans_of` a rollout and its other parts; `missing` says what is known not to be among them."""
     calls = generations_of(spans)
     talk = conversation(spans, calls)
-    tokens = segments_of(parts)
+    tokens = segments_of(others)
     absent = [missing, *talk.missing] if missing else talk.missing
     return Trajectory(
         run=run,
@@ -46,9 +46,9 @@ def trajectory(run: str, trace_id: str, spans: list[Span], parts: Sequence[Part]
         generations=talk.generations,
         tokens=tokens,
         # What is missing may hold the reward that the root repeats: made from the root as well, it would be there twice.
-        rewards=rewards_of(parts) or ([] if missing else _reward_on_root(spans[0])),
+        rewards=rewards_of(others) or ([] if missing else _reward_on_root(spans[0])),
         metrics=count(spans, calls, tokens),
-        facts=facts_of(parts),
+        facts=facts_of(others),
         incomplete=f"missing: {', '.join(absent)}" if absent else "",
     )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Sequence
 
 from msgspec.structs import force_setattr
@@ -29,9 +28,10 @@ class Assembly:
     def send(self, run: str, trace_id: str, parts: list[Part], missing: str) -> int | None:
         """Send a trace, as a trajectory where it is one; returns the step of that. `missing`: what is known not to be here."""
         spans = spans_of(parts, self._sources)
+        others = [part for part in parts if not isinstance(part.item, Span)]
         if spans and is_trajectory(spans):
             try:
-                whole = self._images.within(trajectory(run, trace_id, spans, parts, missing))
+                whole = self._images.within(trajectory(run, trace_id, spans, others, missing))
             except (sqlite3.Error, MemoryError):
                 raise
             except Exception:  # it would stop everything behind it, at every start
@@ -39,11 +39,10 @@ class Assembly:
             else:
                 self._put(whole, parts)
                 return whole.step
-        own = [part for part in parts if isinstance(part.item, Span)]
-        if own:
-            self._put(Trace(run=run, trace_id=trace_id, spans=spans), own)
-        if len(own) < len(parts):
-            self.send_late(run, trace_id, None, [part for part in parts if not isinstance(part.item, Span)])
+        if spans:
+            self._put(Trace(run=run, trace_id=trace_id, spans=spans), [part for part in parts if isinstance(part.item, Span)])
+        if others:
+            self.send_late(run, trace_id, None, others)
         return None
 
     def send_alone(self, trace_id: str, source: Source, span: Span) -> None:
@@ -57,8 +56,12 @@ class Assembly:
             self._put(record, of)
 
     def _put(self, record: Trajectory | Trace | LateFacts, parts: Sequence[Part]) -> None:
+        counted: dict[int, int] = {}
+        for part in parts:
+            resource = part.resource if part.sequence else 0
+            counted[resource] = counted.get(resource, 0) + 1
         sources: dict[str, int] = {}
-        for resource, records in Counter([part.resource if part.sequence else 0 for part in parts]).items():
+        for resource, records in counted.items():
             name = self._sources.producer_of(resource) if resource else ""
             sources[name] = sources.get(name, 0) + records
         self._outbox.add(record, sources)
