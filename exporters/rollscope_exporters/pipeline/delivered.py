@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 
 import msgspec
 
@@ -10,6 +11,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 _REMEMBERED = 50_000
 """In memory; the others are looked up."""
+_TOGETHER = 20
+"""Traces that one query asks for."""
+_QUERY = f"SELECT trace, meta FROM traces WHERE open = 0 AND trace IN ({', '.join('?' * _TOGETHER)})"
 
 
 class DeliveredTrace(msgspec.Struct, array_like=True):
@@ -33,11 +37,23 @@ class Delivered:
         self._db = db
         self._known: dict[str, DeliveredTrace] = {}
         self._new: dict[str, DeliveredTrace] = {}
+        self._absent: set[str] = set()
+        """Looked for in this commit, and not in the store."""
+
+    def look_for(self, trace_ids: Sequence[str]) -> None:
+        """Prepare to `get` these: one query for many costs hardly more than for one. The few that make no query are left to `get`."""
+        asked = [trace_id for trace_id in trace_ids if trace_id not in self._known]
+        for start in range(0, len(asked) - _TOGETHER + 1, _TOGETHER):
+            some = asked[start : start + _TOGETHER]
+            found = {trace_id: _decode(meta) for trace_id, meta in self._db.execute(_QUERY, some)}
+            self._known.update(found)
+            self._absent.update(some)
+            self._absent.difference_update(found)
 
     def get(self, trace_id: str) -> DeliveredTrace | None:
         """Return the trace, None when it never went out or was forgotten."""
         found = self._known.get(trace_id)
-        if found is None:
+        if found is None and trace_id not in self._absent:
             row = self._db.execute("SELECT meta FROM traces WHERE trace = ? AND open = 0", (trace_id,)).fetchone()
             if row is None:
                 return None
@@ -57,6 +73,7 @@ class Delivered:
         rows = [(trace_id, trace.run, now, _encode(trace)) for trace_id, trace in self._new.items()]
         db.executemany("INSERT OR REPLACE INTO traces VALUES (?, ?, 0, ?, ?)", rows)
         self._new.clear()
+        self._absent.clear()
         while len(self._known) > _REMEMBERED:
             del self._known[next(iter(self._known))]
 

@@ -111,13 +111,8 @@ class Pipeline:
                 self.rejections.count(reason, records)
 
     def _take_spans(self, group: Group, source: Source, now: int) -> None:
-        producer, add = source.producer, self._traces.add
-        for number, span in group.spans:
-            if number and producer is not None:
-                if producer.take(number):
-                    add(span.trace_id, source, number, span, now)
-            elif add(span.trace_id, source, 0, span, now):
-                self._runs.count_unnumbered(source.run)
+        if unnumbered := self._traces.add_spans(source, group.spans, now):
+            self._runs.count_unnumbered(source.run, unnumbered)
 
     def _take_points(self, group: Group, source: Source, now: int) -> None:
         """Numbers tell what arrived; that no point counts twice is seen by series and time, as a request may have been split."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeGuard
 
 import msgspec
@@ -70,6 +71,21 @@ class OpenTrace:
         if number:
             self.count(producer, number)
 
+    def add_below(self, parts: Sequence[tuple[int, Span]], resource: int, producer: str) -> int:
+        """Take spans that are no roots, each with its number, while it `awaits_root`; return how many without number were new."""
+        meta, fresh = self.meta, self.fresh
+        before = len(meta.ids)
+        for number, span in parts:
+            if number:
+                meta.numbers.append((producer, number))
+            elif span.span_id in meta.ids:
+                continue
+            else:
+                meta.ids.add(span.span_id)
+            fresh.append(Part(resource, number, span))
+            meta.spans += 1
+        return len(meta.ids) - before
+
     def count(self, producer: str, number: int) -> None:
         """Note a numbered record under this trace, whether or not it is a part."""
         root = self.meta.root
@@ -91,6 +107,12 @@ class OpenTrace:
         if not aborted:
             self.meta.have = sum(by == producer and each <= number for by, each in self.meta.numbers)
             self.meta.numbers = []
+
+    @property
+    def awaits_root(self) -> bool:
+        """Whether the root that counts its records is to come: until then nothing else can make it whole."""
+        root = self.meta.root
+        return root is None or root.aborted
 
     @property
     def owner(self) -> str:

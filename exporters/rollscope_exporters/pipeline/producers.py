@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -12,6 +13,8 @@ from rollscope import vocabulary as v
 from ..decode import integer
 from ..ledger.sequences import SequenceSet
 from ..ledger.states import ProducerState
+
+T = TypeVar("T")
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(ProducerState).decode
@@ -40,6 +43,14 @@ class Producer:
             return True
         self.state.duplicates += 1
         return False
+
+    def new(self, records: Sequence[tuple[int, T]]) -> Sequence[tuple[int, T]]:
+        """`take` the number of each; return those that had not come before. One without number (0) always is new."""
+        self.changed = True
+        add = self.seen.add
+        found = [record for record in records if not record[0] or add(record[0])]
+        self.state.duplicates += len(records) - len(found)
+        return found
 
     def set_aside(self, reason: str) -> None:
         """Count a record that came but cannot be used."""

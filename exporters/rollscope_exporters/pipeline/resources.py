@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -38,6 +38,10 @@ class Source:
     def take(self, number: int) -> bool:
         """Return whether record `number` is new; a record without number (0) always is."""
         return not number or self.producer is None or self.producer.take(number)
+
+    def new(self, spans: Sequence[tuple[int, Span]]) -> Sequence[tuple[int, Span]]:
+        """Return those of `spans`, each with its number, that are new."""
+        return spans if self.producer is None else self.producer.new(spans)
 
     @property
     def name(self) -> str:

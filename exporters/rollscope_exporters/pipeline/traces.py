@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 import msgspec
 
@@ -56,6 +58,40 @@ class Traces:
 
     # -- arrivals -----------------------------------------------------------------------------------------------------
 
+    def add_spans(self, source: Source, spans: Iterable[tuple[int, Span]], now: int) -> int:
+        """Take spans of one request, each with its number, but for those that came before; return how many without number were new."""
+        if source.producer is None:
+            spans = [(0, span) for _, span in spans]
+        unnumbered = 0
+        by_trace = [(trace_id, list(together)) for trace_id, together in groupby(spans, _trace_of)]
+        self._delivered.look_for([trace_id for trace_id, _ in by_trace if trace_id not in self._open])
+        for trace_id, found in by_trace:
+            root = next((place for place, (_, span) in enumerate(found) if span.parent_id is None), len(found))
+            known = self._awaiting_root(trace_id, source, now) if root else None
+            if known is not None:  # nothing before the root makes it whole: one look at the trace does for all
+                unnumbered += self._add_below(trace_id, known, source, found[:root], now)
+                found = found[root:]
+            for number, span in found:
+                if source.take(number) and self.add(trace_id, source, number, span, now) and not number:
+                    unnumbered += 1
+        return unnumbered
+
+    def _awaiting_root(self, trace_id: str, source: Source, now: int) -> OpenTrace | None:
+        """Return the trace if its root is still to come; a new one if nobody heard of it."""
+        known = self._open.get(trace_id)
+        if known is not None:
+            return known if known.awaits_root else None
+        return OpenTrace(source.run, Meta(), [], now) if self._delivered.get(trace_id) is None else None
+
+    def _add_below(self, trace_id: str, known: OpenTrace, source: Source, spans: Sequence[tuple[int, Span]], now: int) -> int:
+        before = known.meta.spans
+        unnumbered = known.add_below(source.new(spans), source.id, source.name)
+        if known.meta.spans > before:
+            if trace_id not in self._open:
+                self._insert(trace_id, known)
+            self._touch(trace_id, known, now)
+        return unnumbered
+
     def add(self, trace_id: str, source: Source, number: int, item: Item, now: int) -> bool:
         """Take one record under a trace; False when it is a span that was taken before."""
         part = Part(source.id, number, item)
@@ -70,10 +106,11 @@ class Traces:
                 return True
             known = OpenTrace(source.run, Meta(), [], now)
             self._insert(trace_id, known)
-        if not number and isinstance(item, Span) and item.span_id in known.meta.ids:
-            return False
-        if ends_trajectory(item, number) and known.owner not in ("", item.span_id):
-            source.repeated(item)
+        if isinstance(item, Span):
+            if not number and item.span_id in known.meta.ids:
+                return False
+            if ends_trajectory(item, number) and known.owner not in ("", item.span_id):
+                source.repeated(item)
         run = known.run
         known.add(part, source.name, source.run)
         if known.run != run:
@@ -174,3 +211,7 @@ class Traces:
         self._delivered.save(db, now)
         self._changed.clear()
         self._forgotten.clear()
+
+
+def _trace_of(numbered: tuple[int, Span]) -> str:
+    return numbered[1].trace_id
