@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -22,6 +21,7 @@ from tests import components
 from tests.collector.configurations import ROOT, arguments
 from tests.fixtures.mlflow_server import end_session
 from tests.fixtures.ports import free_ports
+from tests.waiting import ends_of_logs, until
 
 PORTS = (
     "agent", "agent_grpc", "agent_tokens", "agent_tokens_grpc", "agent_health", "agent_metrics",
@@ -142,12 +142,7 @@ class Stack:
 
     def until(self, condition: Callable[[], object], what: str, seconds: float = 240) -> None:
         """Wait for something that processes do; fail with the end of their logs."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                logs = "\n".join(f"{log.name}: {log.read_text(errors='replace')[-1500:]}" for log in sorted(self.folder.glob("*.log")))
-                raise AssertionError(f"{what}\n{logs}")
-            time.sleep(0.2)
+        until(condition, seconds, say=lambda: f"{what}\n{ends_of_logs(self.folder)}")
 
     @staticmethod
     def _answers(url: str) -> bool:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.collector.parts import Part, built, composed, parts_of_compose, parts_of_manifests
-from tests.multinode.host import Host, require_namespaces, until
+from tests.multinode.host import Host, require_namespaces
 from tests.multinode.launch import check_lines, ledger, recording, start_rank, variables
+from tests.waiting import ends_of_logs, until
 
 pytestmark = pytest.mark.integration
 ORDER = ("bridge", "gateway", "agent")
@@ -71,7 +72,7 @@ def test_a_job_goes_through_what_would_be_deployed(way: str, tmp_path: Path) -> 
         rank = start_rank("deployed", 0, 3, 0, {**sending, **variables("deployed", 0, 1, 1)}, here.folder / "rank.log", here.wrap())
         here.processes.append(rank)
         storage = Path(found["bridge"].here(found["bridge"].environment["ROLLSCOPE__STORAGE"]))
-        until(lambda: delivered(storage), "the job does not arrive", tmp_path, 90)
+        until(lambda: delivered(storage), 90, say=lambda: f"the job does not arrive\n{ends_of_logs(tmp_path)}")
         run = ledger(storage, "deployed")
         assert run is not None
         assert (run.missing, run.dropped) == (0, 0)

@@ -6,9 +6,8 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from rollscope_exporters.testing import NOW, Sampler, deliver, deliver_and_die
 from tests.exporters.backends.persistence import deliver_at_last
 from tests.exporters.backends.swanlab.reading import folders_of
 from tests.standins.swanlab_server import KEY, SwanlabServer, shape, swanlab_server
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 BACKEND = "rollscope_exporters.backends.swanlab:SwanlabBackend"
@@ -50,13 +50,6 @@ def points(server: SwanlabServer, key: str = "reward/mean") -> Counter[tuple[int
 
 def expected(*steps: int) -> Counter[tuple[int, str]]:
     return Counter((step, f"2026-01-01T00:{step:02d}:00Z") for step in steps)
-
-
-def wait_for(said: Callable[[], object], seconds: float = 120) -> None:
-    until = time.monotonic() + seconds
-    while not said():
-        assert time.monotonic() < until, "it does not come"
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("mode", ["cloud", "sync"])
@@ -134,10 +127,10 @@ def test_a_synced_run_is_seen_while_it_goes_on(server: SwanlabServer, tmp_path: 
     backend = open_backend(server, "sync", tmp_path)
     deliver(backend, [sampler.started(), sampler.metrics(5)])
     backend.checkpoint()
-    wait_for(lambda: points(server) == expected(5))
+    until(lambda: points(server) == expected(5))
     deliver(backend, [sampler.metrics(3), sampler.metrics(7)])
     backend.checkpoint()
-    wait_for(lambda: points(server) == expected(3, 5, 7))
+    until(lambda: points(server) == expected(3, 5, 7))
     (run,) = server.experiments.values()
     assert run.states[-1] == "RUNNING"
     deliver(backend, [sampler.metrics(4), sampler.finished("failed", "out of memory")])
@@ -154,7 +147,7 @@ def test_a_killed_process_is_made_whole(server: SwanlabServer, tmp_path: Path, m
     backend = open_backend(server, mode, tmp_path)
     deliver(backend, [sampler.started(), sampler.metrics(1), sampler.metrics(2)])
     state = json.loads(json.dumps(backend.checkpoint()))
-    wait_for(lambda: points(server) == expected(1, 2))
+    until(lambda: points(server) == expected(1, 2))
     backend.close()
     rest = [sampler.metrics(3), sampler.metrics(4)]
     deliver_and_die(BACKEND, config(server, mode), tmp_path, state, rest)
@@ -173,7 +166,7 @@ def test_steps_from_before_a_restart_arrive_when_synced(server: SwanlabServer, t
     backend = open_backend(server, "sync", tmp_path)
     deliver(backend, [sampler.started(), sampler.metrics(8)])
     state = json.loads(json.dumps(backend.checkpoint()))
-    wait_for(lambda: points(server) == expected(8))
+    until(lambda: points(server) == expected(8))
     backend.close()
     successor = open_backend(server, "sync", tmp_path, state)
     deliver(successor, [sampler.metrics(6), sampler.finished()])
@@ -188,7 +181,7 @@ def test_a_live_run_says_what_its_client_does_not_take(server: SwanlabServer, tm
     backend = open_backend(server, "cloud", tmp_path)
     deliver(backend, [sampler.started(), sampler.metrics(8)])
     state = json.loads(json.dumps(backend.checkpoint()))
-    wait_for(lambda: points(server) == expected(8))
+    until(lambda: points(server) == expected(8))
     backend.close()
     successor = open_backend(server, "cloud", tmp_path, state)
     deliver(successor, [sampler.metrics(6)])

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -19,6 +18,7 @@ import pytest
 from rollscope_exporters.backends.tensorboard import TensorboardBackend, TensorboardConfig
 from rollscope_exporters.testing import Sampler, deliver
 from tests.fixtures.ports import free_port
+from tests.waiting import until
 
 pytestmark = pytest.mark.integration
 
@@ -48,18 +48,18 @@ def ask(address: str, path: str, **query: str) -> Any:
         return json.load(answer)
 
 
+def shows(address: str, run: str) -> bool:
+    """Whether the server answers, and has the run."""
+    try:
+        return run in ask(address, "plugin/scalars/tags")
+    except (urllib.error.URLError, ConnectionError):
+        return False
+
+
 def test_the_pages_get_everything(address: str) -> None:
     """Scalars at their steps and times, trajectories and tables as rendered text, histograms with their bins, images byte for byte."""
     run = "samples/grpo-demo-run-1"
-    until = time.monotonic() + 90
-    while True:
-        try:
-            if run in ask(address, "plugin/scalars/tags"):
-                break
-        except (urllib.error.URLError, ConnectionError):
-            pass
-        assert time.monotonic() < until, "the server does not show the run"
-        time.sleep(0.2)
+    until(lambda: shows(address, run), 90, say="the server does not show the run")
     shown = ask(address, "plugin/scalars/scalars", run=run, tag="reward/mean")
     assert shown == [[1767225660.0, 1, pytest.approx(0.1)], [1767225720.0, 2, pytest.approx(0.2)]]
     shown = ask(address, "plugin/text/text", run=run, tag="trajectories/train", markdown="true")

@@ -7,11 +7,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests import components
+from tests.waiting import ends_of_logs, until
 
 INSIDE = 'hostname "$0" && while [ "$1" != -- ]; do mount --bind "$2" "$1" && shift 2; done && shift && exec "$@"'
 """Give the host its name and its own files in place of the machine's, then run the command; `ip netns exec` has made mounts its own."""
@@ -45,7 +46,10 @@ class Host:
                 [*self.wrap(), *command], env={**os.environ, **environment}, stdout=out, stderr=out, start_new_session=True
             )
         self.processes.append(process)
-        until(lambda: ready in log.read_text(errors="replace") or process.poll() is not None, f"{command[0]} did not start", self.folder)
+        until(
+            lambda: ready in log.read_text(errors="replace") or process.poll() is not None,
+            say=lambda: f"{command[0]} did not start\n{ends_of_logs(self.folder)}",
+        )
         assert process.poll() is None, log.read_text(errors="replace")[-3000:]
         return process
 
@@ -90,16 +94,6 @@ def ip(*words: str) -> None:
     """Run `ip`, which says why on failure."""
     done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"ip {' '.join(words)}: {done.stderr}"
-
-
-def until(condition: Callable[[], object], what: str, folder: Path, seconds: float = 60) -> None:
-    """Wait for something that processes do; fail with the end of their logs."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        if time.monotonic() > deadline:
-            logs = "\n".join(f"{log}: {log.read_text(errors='replace')[-1500:]}" for log in sorted(folder.rglob("*.log")))
-            raise AssertionError(f"{what}\n{logs}")
-        time.sleep(0.1)
 
 
 def require_namespaces() -> None:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from tests import components
 from tests.collector.configurations import arguments
-from tests.multinode.host import Host, require_namespaces, until
+from tests.multinode.host import Host, require_namespaces
 from tests.multinode.launch import recording, start_rank, variables
+from tests.waiting import ends_of_logs, until
 
 HEAD = "10.77.0.1"
 NODES = {"node-a": "10.77.0.2", "node-b": "10.77.0.3", "node-c": "10.77.0.4"}
@@ -93,7 +94,7 @@ class Cluster:
 
     def until(self, condition: Callable[[], object], what: str, seconds: float = 300) -> None:
         """Wait for something that happens on the hosts."""
-        until(condition, what, self.folder, seconds)
+        until(condition, seconds, say=lambda: f"{what}\n{ends_of_logs(self.folder)}")
 
 
 @contextmanager

@@ -20,8 +20,9 @@ from rollscope_exporters.records import Trace, decode
 from rollscope_exporters.settings import Settings
 from rollscope_exporters.store import Store
 from tests import components
-from tests.exporters.cli.ups import CONFIGURATIONS, answers, mlflow_pages, started, until
+from tests.exporters.cli.ups import CONFIGURATIONS, answers, mlflow_pages, started
 from tests.fixtures.ports import free_port
+from tests.waiting import until
 
 
 def test_the_store_whose_pages_are_served(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_it_says_where_to_look_and_ends_as_one(tmp_path: Path, unused_tcp_port: 
             assert shown["runs set"] == f"ROLLSCOPE_ENDPOINT={shown['OTLP/HTTP']}"
             with urllib3.PoolManager(retries=False) as pool:
                 assert pool.request("GET", shown["status"]).status == 200
-            until(lambda: len(mlflow_pages(process.pid)) == 1, "MLflow's pages do not run")
+            until(lambda: len(mlflow_pages(process.pid)) == 1, say="MLflow's pages do not run")
             pages = mlflow_pages(process.pid)
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
@@ -87,11 +88,11 @@ def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int) -> None:
     process, _ = started(tmp_path, "--mlflow", f"127.0.0.1:{unused_tcp_port}", rows=9)
     with process:
         try:
-            until(lambda: len(mlflow_pages(process.pid)) == 1, "MLflow's pages do not run")
+            until(lambda: len(mlflow_pages(process.pid)) == 1, say="MLflow's pages do not run")
             below = psutil.Process(process.pid).children(recursive=True)
         finally:
             process.kill()
-    until(lambda: not any(child.is_running() for child in below), "something was left behind")
+    until(lambda: not any(child.is_running() for child in below), say="something was left behind")
 
 
 def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
@@ -137,7 +138,7 @@ def test_the_whole_stack_drains_into_the_bridge_when_it_ends(tmp_path: Path) -> 
                 "collector": f"http://127.0.0.1:{ports['ROLLSCOPE_GATEWAY_HEALTH_PORT']}",
             }
             for name, url in pages.items():
-                until(lambda url=url: answers(pool, url), f"{name} does not answer")  # type: ignore[misc]
+                until(lambda url=url: answers(pool, url), say=f"{name} does not answer")  # type: ignore[misc]
             assert shown["runs set"].startswith(f"ROLLSCOPE_ENDPOINT=http://127.0.0.1:{ports['ROLLSCOPE_GATEWAY_HTTP_PORT']} ")
             children = psutil.Process(process.pid).children(recursive=True)
             span = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "late", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
@@ -170,7 +171,7 @@ def test_swanlabs_pages_come_with_the_first_run(tmp_path: Path) -> None:
             code = "import rollscope as rs; rs.init(project='p', experiment='first'); rs.log({'x': 1.0}, step=1); rs.finish()"
             env = {**os.environ, "ROLLSCOPE_ENDPOINT": shown["OTLP/HTTP"], "ROLLSCOPE_DIR": str(tmp_path / "journal")}
             subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, check=True)
-            until(lambda: answers(pool, f"http://{address}/api/v1/project"), "the pages do not answer")
+            until(lambda: answers(pool, f"http://{address}/api/v1/project"), say="the pages do not answer")
             assert "first" in pool.request("GET", f"http://{address}/api/v1/project").data.decode()
             process.send_signal(signal.SIGINT)
             assert process.wait(90) == 0

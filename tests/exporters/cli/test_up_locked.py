@@ -19,9 +19,10 @@ from rollscope_exporters.cli.up._locked import Lock
 from rollscope_exporters.cli.up._stack import _PORTS
 from rollscope_exporters.settings import Listen, Tls
 from tests import components
-from tests.exporters.cli.ups import CONFIGURATIONS, answers, started, until
+from tests.exporters.cli.ups import CONFIGURATIONS, answers, started
 from tests.fixtures.certificates import Certificates
 from tests.fixtures.ports import free_port
+from tests.waiting import until
 
 TOKEN = "correct-horse-battery"
 
@@ -91,16 +92,16 @@ def test_records_go_through_the_lock(tmp_path: Path, certificates: Certificates)
             assert shown["runs set"].startswith(f"ROLLSCOPE_ENDPOINT={gateway} ")
             assert "OTEL_EXPORTER_OTLP_HEADERS=" in shown["runs set"]
             assert TOKEN not in str(shown)
-            until(lambda: answers(pool, f"http://127.0.0.1:{ports['ROLLSCOPE_GATEWAY_HEALTH_PORT']}"), "the Collector does not answer")
+            until(lambda: answers(pool, f"http://127.0.0.1:{ports['ROLLSCOPE_GATEWAY_HEALTH_PORT']}"), say="the Collector does not answer")
             assert ask(gateway, {}, certificates, None) == 401
             code = "import rollscope as rs; rs.init(project='p', experiment='locked'); rs.log({'x': 1.0}, step=1); rs.finish()"
             words = dict(word.split("=", 1) for word in shown["runs set"].split(" OTEL_EXPORTER_OTLP_HEADERS=")[0].split())
             words["OTEL_EXPORTER_OTLP_HEADERS"] = f"authorization=Bearer%20{TOKEN}"
             env = {**os.environ, **words, "ROLLSCOPE_DIR": str(tmp_path / "journal"), "ROLLSCOPE_SHIPPER_GRACE": "0.5"}
             subprocess.run([sys.executable, "-c", code], env=env, cwd=tmp_path, check=True)
-            until(lambda: list((tmp_path / "storage").glob("jsonl/*/metrics.jsonl")), "the run does not arrive")
+            until(lambda: list((tmp_path / "storage").glob("jsonl/*/metrics.jsonl")), say="the run does not arrive")
             found = f"http://{prometheus}/api/v1/query?query=up%7Bjob%3D%22rollscope-bridge%22%7D%20%3D%3D%201"
-            until(lambda: pool.request("GET", found).json()["data"]["result"], "Prometheus cannot read the bridge's page")
+            until(lambda: pool.request("GET", found).json()["data"]["result"], say="Prometheus cannot read the bridge's page")
             children = psutil.Process(process.pid).children(recursive=True)
             process.send_signal(signal.SIGINT)
             assert process.wait(90) == 0

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -35,14 +33,6 @@ def started(tmp_path: Path, *options: str, rows: int, **env: str) -> tuple[subpr
     )
     assert process.stdout
     return process, {line[:11].strip(): line[12:].strip() for line in (process.stdout.readline() for _ in range(rows))}
-
-
-def until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
-    """Wait for what processes do."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.1)
 
 
 def answers(pool: urllib3.PoolManager, url: str) -> bool:
