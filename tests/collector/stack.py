@@ -74,6 +74,11 @@ class Stack:
         """The bridge's folder."""
         return self.folder / "bridge"
 
+    def take_store(self, mlflow: Path) -> None:
+        """Give the bridge a copy of an empty store of MLflow, so that it need not make one."""
+        self.storage.mkdir()
+        shutil.copy(mlflow, self.storage / "mlflow.db")
+
     def url(self, name: str, path: str = "") -> str:
         """Address of one of `PORTS`."""
         return f"http://127.0.0.1:{self.ports[name]}{path}"

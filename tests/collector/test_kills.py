@@ -27,9 +27,9 @@ SCALAR = metric_name(v.METRIC_STEP_SCALAR)
 
 
 @pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
+def stack(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> Iterator[Stack]:
     """A stack of this module's own."""
-    with running_stack(tmp_path_factory.mktemp("kills")) as running:
+    with running_stack(tmp_path_factory.mktemp("kills"), mlflow_store) as running:
         yield running
 
 
@@ -87,8 +87,8 @@ def queued(stack: Stack) -> float:
 
 def test_agent_and_gateway_killed_in_the_middle_of_a_run(stack: Stack) -> None:
     """Killed without a word and started again, twice each, under load: each record has reached each backend exactly once."""
-    steps = 6
-    command = [sys.executable, "-m", "examples.tool_rl.train", "--latency", "0.01", "--steps", str(steps), "--storage", str(stack.storage)]
+    steps = 4
+    command = [sys.executable, "-m", "examples.tool_rl.train", "--latency", "0.02", "--steps", str(steps), "--storage", str(stack.storage)]
     with (stack.folder / "demo.log").open("wb") as log:
         demo = subprocess.Popen(command, env=stack.recording, stdout=log, stderr=log, cwd=Path(__file__).parents[2])
         try:
@@ -119,9 +119,9 @@ def received(stack: Stack) -> int:
     return sum(run["received"] for run in stack.ledger()["runs"] if run["name"].startswith("grpo"))
 
 
-def test_nothing_is_left_running(tmp_path: Path) -> None:
-    """Ending a stack ends every process it started."""
-    with running_stack(tmp_path) as running:
-        pids = [program.process.pid for program in running.programs.values() if program.process]
-        assert len(pids) == 5
+def test_nothing_is_left_running(stack: Stack) -> None:
+    """Ending a stack, which no test after this one needs, ends every process it started."""
+    pids = [program.process.pid for program in stack.programs.values() if program.process]
+    assert len(pids) == 5
+    stack.end()
     assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,6 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 
-from rollscope_exporters.backends.mlflow import ensure_database
 from tests.waiting import until
 
 pytestmark = [
@@ -23,9 +23,10 @@ PROGRAM = Path(__file__).with_name("plain_program.py")
 
 
 @pytest.fixture(scope="module")
-def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def storage(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> Iterator[Path]:
     """The storage folder of a running bridge that delivers to MLflow."""
     folder = tmp_path_factory.mktemp("bridge")
+    shutil.copy(mlflow_store, folder / "mlflow.db")
     config = folder / "rollscope.yaml"
     config.write_text(f"storage: {folder}\nlisten: {{grpc: '127.0.0.1:0', http: '127.0.0.1:0'}}\nbackends: {{mlflow: {{}}, jsonl: {{}}}}\n")
     bridge = subprocess.Popen([sys.executable, "-m", "rollscope_exporters.cli", "bridge", "--config", str(config)], cwd=folder)
@@ -43,9 +44,7 @@ def experiment(request: pytest.FixtureRequest, storage: Path) -> tuple[MlflowCli
     protocol = request.param
     address = json.loads((storage / "bridge.json").read_text())[protocol]
     subprocess.run([sys.executable, str(PROGRAM), protocol, address if "://" in address else f"http://{address}"], check=True, timeout=300)
-    uri = f"sqlite:///{storage}/mlflow.db"
-    ensure_database(uri)  # a client that comes first would build tables beside the backend's
-    client = MlflowClient(tracking_uri=uri)
+    client = MlflowClient(tracking_uri=f"sqlite:///{storage}/mlflow.db")
     found = until(lambda: client.get_experiment_by_name(f"plain-{protocol}"), say="the experiment")
     return client, found.experiment_id
 

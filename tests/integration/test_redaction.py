@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,9 +20,11 @@ SECRET = "sk-veryMuch4Private"
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[int], dict[str, object]]:
+def ran(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> tuple[Path, list[int], dict[str, object]]:
     """Storage, ids of the secret and the ledger, after the program has run and everything is delivered."""
     folder = tmp_path_factory.mktemp("secretive")
+    (folder / "rollscope").mkdir()
+    shutil.copy(mlflow_store, folder / "rollscope" / "mlflow.db")
     env = {name: text for name, text in os.environ.items() if not name.startswith(("ROLLSCOPE", "OTEL_"))}
     env["ROLLSCOPE_SHIPPER_GRACE"] = "0.5"
     done = subprocess.run(

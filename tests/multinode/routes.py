@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import subprocess
 import urllib.request
@@ -181,8 +180,7 @@ def running(route: type[R], folder: Path, mlflow: Path) -> Iterator[R]:
     """A route with all its services, ended for sure; `mlflow` is an empty store of MLflow, of which the bridge gets a copy."""
     stack = route(folder)
     try:
-        stack.storage.mkdir()
-        shutil.copy(mlflow, stack.storage / "mlflow.db")
+        stack.take_store(mlflow)
         stack.start(*stack.order)
         yield stack
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -81,9 +82,12 @@ def lines(storage: Path, signal_name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def demo(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> tuple[Path, dict[str, Any]]:
     """A demo that was killed at over and over, and its ledger after the dust had settled."""
     storage = tmp_path_factory.mktemp("demo") / "rollscope"
+    storage.mkdir()
+    # Its making is killed in tests of its own; here the kills are to hit deliveries.
+    shutil.copy(mlflow_store, storage / "mlflow.db")
     options = ["--steps", str(STEPS), "--seed", str(SEED), "--backends", "mlflow", "jsonl", "--storage", str(storage)]
     pace = ["--latency", "0.08", "--wait", "0"]
     with (storage.parent / "out").open("w") as out:
