@@ -31,7 +31,7 @@ test: ## run all tests (ARGS='tests/journal -k torn' …)
 	@tools/system-packages
 	@# Built here, as no test has minutes; one that needs what could not be built says so.
 	@$(if $(ARGS),,$(PYTHON) -m tools.collector gateway relay jaeger || true)
-	$(call in_environment,python -m pytest -n 3 --dist loadscope $(ARGS))
+	$(call in_environment,python -m pytest -n 4 --dist loadscope $(ARGS))
 
 soak: ## long loops of kills
 	$(call in_environment,python -m pytest -m soak $(ARGS))

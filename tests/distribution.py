@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 _SLOW = ("integration", "reliability", "browser")
 """Marks of modules that begin first: one of them at the end would leave the other workers idle."""
-_TOGETHER = {
-    "tests/collector/test_dashboards.py": "the demo that travelled",
-    "tests/collector/test_end_to_end.py": "the demo that travelled",
-    "tests/destinations/test_demo.py": "the demo that travelled",
-    "tests/destinations/test_destinations.py": "the demo that travelled",
-    "tests/integration/test_mlflow_company.py": "a company's MLflow",
-    "tests/integration/test_mlflow_company_run.py": "a company's MLflow",
-    "tests/integration/test_mlflow_databases.py": "a company's MLflow",
-}
-"""Modules on one worker: a session's fixture is made by each worker that asks for it."""
+COSTLY = {"travelled": "the demo", "company_mlflow": "the company", "postgres": "the company", "mlflow_server": "MLflow"}
+"""Fixtures of a session that take long, and a name for what they stand for: each worker that asks for one makes its own, so the modules
+that name it go to one worker."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with the modules that have slow tests."""
+    """Begin with the modules that share something, of which several go to one worker, then come those that have slow tests."""
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if any(item.get_closest_marker(mark) for mark in _SLOW)}
-        items.sort(key=lambda item: item.path not in slow)
+        items.sort(key=lambda item: (not costly(item.path), item.path not in slow))
+
+
+@cache
+def costly(module: Path) -> str:
+    """Return what a module shares with others, by the costly fixture that it names as an argument or as text; empty if it names none."""
+    text = module.read_text(encoding="utf-8")
+    return next((shared for fixture, shared in COSTLY.items() if re.search(rf'\b{fixture}(: |")', text)), "")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -37,7 +40,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | Non
     class Modules(LoadScopeScheduling):  # type: ignore[misc, unused-ignore]
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
-            return _TOGETHER.get(path, path)
+            return costly(config.rootpath / path) or path
 
     config.option.loadscopereorder = False
     return Modules(config, log)
