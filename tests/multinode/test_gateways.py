@@ -23,8 +23,8 @@ def route(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> Itera
 
 def test_a_gateway_that_is_killed_and_stays_away(route: TwoGateways) -> None:
     """Each has its share; the living one's goes on to the last record, the dead one's waits until it is back, and nothing comes twice."""
-    steps = 60
-    route.train("gateways", size=2, steps=steps, seconds=0.25)
+    steps = 30
+    route.train("gateways", size=2, steps=steps, seconds=0.5)
     route.wait_for_more("gateways")
     route.until(lambda: all(route.accepted(port) for port in ("gateway_metrics", "second_metrics")), "a gateway gets nothing")
     route.kill("second")

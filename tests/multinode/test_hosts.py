@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.reliability, *MLFLOW_WARNS]
 AHEAD = 3600
 MINUTE = 60.0
 """Seconds for which `node-c` has no cable."""
-LONG = 30
+LONG = 15
 """Steps of the job that goes on meanwhile."""
 RANKS = {(0, "node-a"), (1, "node-a"), (2, "node-b"), (3, "node-b")}
 
@@ -57,7 +57,7 @@ class CutOff:
 @pytest.fixture(scope="module", autouse=True)
 def cut_off(cluster: Cluster) -> Iterator[CutOff]:
     """It goes on while the other tests run."""
-    cluster.train("cut", ("node-a", "node-c"), range(4), 4, steps=LONG, seconds=0.5)
+    cluster.train("cut", ("node-a", "node-c"), range(4), 4, steps=LONG, seconds=1.0)
     cluster.until(lambda: received(cluster, "cut").keys() == {"node-a", "node-c"}, "not both nodes are heard of")
     cluster.cut("node-c")
     cut_off = CutOff(cluster)
@@ -125,8 +125,8 @@ def test_a_rank_that_never_reports(cluster: Cluster) -> None:
 
 def test_a_gateway_that_leaves_the_name(gateways: NamedGateways) -> None:
     """Of two gateways behind one name one dies and its address goes: its share moves to the other one, to the last record."""
-    steps, cluster = 40, gateways.cluster
-    cluster.train("named", ("balancer",), range(2), 2, steps=steps, seconds=0.25)
+    steps, cluster = 20, gateways.cluster
+    cluster.train("named", ("balancer",), range(2), 2, steps=steps, seconds=0.5)
     cluster.until(lambda: all(gateways.accepted(name) for name in GATEWAYS), "a gateway gets nothing")
     gateways.kill("gateway-2")
     taken = gateways.accepted("gateway-1")

@@ -29,8 +29,8 @@ def test_more_than_a_message_holds(route: KafkaRoute) -> None:
 
 def test_a_broker_that_is_stopped_and_started_under_load(route: KafkaRoute) -> None:
     """What is written meanwhile waits in the relay; in the end each record is in JSONL and MLflow exactly once."""
-    steps = 40
-    route.train("broker", size=2, steps=steps, seconds=0.2)
+    steps = 20
+    route.train("broker", size=2, steps=steps, seconds=0.4)
     route.wait_for_more("broker")
     route.stop_broker()
     before = route.received("broker")

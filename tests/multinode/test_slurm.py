@@ -99,7 +99,7 @@ def test_a_job_to_its_end(job: Job) -> None:
 
 def test_a_job_at_its_time_limit(job: Job) -> None:
     """Told by SLURM that time is short, it ends the training, delivers what was recorded till then, and ends with 143."""
-    process = job.start(steps=10_000, seconds=0.2)
+    process = job.start(steps=10_000, seconds=0.5)
     head = job.cluster.folder / "disk-head" / "bridge"
     job.cluster.until(lambda: (run := ledger(head, "slurm")) and run.received > 100, "nothing arrives")
     os.kill(process.pid, signal.SIGTERM)

@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"),  # MLflow's own
 ]
 ROOT = Path(__file__).resolve().parents[2]
-STEPS, SEED, KILLS = 8, 5, 20
+STEPS, SEED, KILLS = 5, 5, 20
 REWARD = "critic/rewards/mean"
 ROLES = ("worker", "shipper", "bridge", "backend")
 
@@ -89,7 +89,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory, mlflow_store: Path) -> tuple[
     # Its making is killed in tests of its own; here the kills are to hit deliveries.
     shutil.copy(mlflow_store, storage / "mlflow.db")
     options = ["--steps", str(STEPS), "--seed", str(SEED), "--backends", "mlflow", "jsonl", "--storage", str(storage)]
-    pace = ["--latency", "0.08", "--wait", "0"]
+    pace = ["--latency", "0.13", "--wait", "0"]
     with (storage.parent / "out").open("w") as out:
         trainer = psutil.Popen([sys.executable, "-m", "examples.tool_rl.train", *options, *pace], cwd=ROOT, stdout=out, stderr=out)
         killed = kill_at_random(trainer, storage)

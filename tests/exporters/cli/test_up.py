@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -83,8 +84,10 @@ def test_it_says_where_to_look_and_ends_as_one(tmp_path: Path, unused_tcp_port: 
 
 
 @pytest.mark.integration
-def test_nothing_outlives_it(tmp_path: Path, unused_tcp_port: int) -> None:
+def test_nothing_outlives_it(tmp_path: Path, mlflow_store: Path, unused_tcp_port: int) -> None:
     """Killed: the pages end."""
+    (tmp_path / "storage").mkdir()
+    shutil.copy(mlflow_store, tmp_path / "storage" / "mlflow.db")
     process, _ = started(tmp_path, "--mlflow", f"127.0.0.1:{unused_tcp_port}", rows=9)
     with process:
         try:
