@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fixtures.lifetime import over
+
 _SLOW = ("integration", "reliability", "browser")
 """Marks of modules that begin first: one of them at the end would leave the other workers idle."""
 COSTLY = {"travelled": "the demo", "company_mlflow": "the company", "postgres": "the company", "mlflow_server": "MLflow"}
 """Fixtures of a session that take long, and a name for what they stand for: each worker that asks for one makes its own, so the modules
 that name it go to one worker."""
+_LAST = pytest.StashKey[dict[str, pytest.Item]]()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -21,6 +25,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if hasattr(config, "workerinput"):
         slow = {item.path for item in items if any(item.get_closest_marker(mark) for mark in _SLOW)}
         items.sort(key=lambda item: (not costly(item.path), item.path not in slow))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note the last test of each thing that is shared."""
+    session.stash[_LAST] = {shared: item for item in session.items if (shared := costly(item.path))}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """After the last test of something that is shared, end it."""
+    yield
+    shared = costly(item.path)
+    if shared and item.session.stash[_LAST][shared] is item:
+        over(shared)
 
 
 @cache
