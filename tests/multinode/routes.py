@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -34,12 +33,11 @@ class Route(Stack):
         self.ranks: list[subprocess.Popen[bytes]] = []
 
     def end(self) -> None:
-        """Kill ranks, services and whatever they started: what they still hold is of no interest."""
-        for process in (*self.ranks, *(self.programs[name].process for name in self.order)):
-            if process:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+        """Kill ranks too, and whatever they started."""
+        for rank in self.ranks:
+            rank.kill()
+            rank.wait()
+        super().end()
         end_everything_of(self.folder)
 
     def train(self, experiment: str, size: int, steps: int, seconds: float, tokens: int = 40) -> None:
