@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -24,6 +25,14 @@ from tests import components
 from tests.exporters.cli.ups import CONFIGURATIONS, answers, mlflow_pages, started
 from tests.fixtures.ports import free_port
 from tests.waiting import until
+
+
+@pytest.fixture
+def hangup() -> Iterator[None]:
+    """SIGHUP is not ignored, as it is where the tests themselves run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_the_store_whose_pages_are_served(tmp_path: Path) -> None:
@@ -98,6 +107,7 @@ def test_nothing_outlives_it(tmp_path: Path, mlflow_store: Path, unused_tcp_port
     until(lambda: not any(child.is_running() for child in below), say="something was left behind")
 
 
+@pytest.mark.usefixtures("hangup")
 def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
     """SIGHUP ends the bridge as it should, with exit code 0, though nothing can be printed any more."""
     (tmp_path / "rollscope.yaml").write_text("backends: {jsonl: {}}")
@@ -113,6 +123,7 @@ def test_a_closed_terminal_ends_it_in_order(tmp_path: Path) -> None:
     assert "ended" in (tmp_path / "storage" / "bridge.log").read_text()
 
 
+@pytest.mark.usefixtures("hangup")
 def test_under_nohup_a_closed_terminal_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGHUP is ignored then, and stays so."""
     assert signal.SIGHUP in _signals()
