@@ -13,6 +13,7 @@ from ._compat import TraceStore
 from ._config import MlflowConfig
 from ._database import ensure_database
 from ._errors import translated, translated_files
+from ._lean import lean
 from ._uri import check_uri, is_server, with_credentials
 
 if TYPE_CHECKING:
@@ -63,14 +64,15 @@ class Connection:
         return [experiment.experiment_id for experiment in self.client.search_experiments(max_results=1000)]
 
     def _open(self) -> tuple[MlflowClient, TraceStore]:
-        from mlflow import MlflowClient
+        with lean():  # what imports further parts of MLflow, too
+            from mlflow import MlflowClient
 
-        logging.getLogger("mlflow").setLevel(logging.WARNING)
-        with translated(self.uri):
-            _connect_once(self.uri)
-            client = MlflowClient(self.uri)
-            client.search_experiments(max_results=1)
-            return client, TraceStore(self.uri)
+            logging.getLogger("mlflow").setLevel(logging.WARNING)
+            with translated(self.uri):
+                _connect_once(self.uri)
+                client = MlflowClient(self.uri)
+                client.search_experiments(max_results=1)
+                return client, TraceStore(self.uri)
 
     def _probe(self) -> object:
         return self.client.search_experiments(max_results=1)
