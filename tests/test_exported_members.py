@@ -51,8 +51,9 @@ def test_functions_are_not_hidden_once_all_modules_are_imported():
 @pytest.mark.parametrize("package", [rollscope, rollscope.recorder])
 def test_init_is_there_as_any_other_name(package):
     """It is imported when it is first asked for: nobody who asks can tell."""
-    program = "from {0} import *; import {0}; print(init is {0}.init, 'init' in dir({0}))"
-    assert run(program.format(package.__name__)) == "True True\n"
+    name = package.__name__
+    assert run(f"import {name}; print('init' in vars({name}), 'init' in dir({name}))") == "False True\n"
+    assert run(f"from {name} import *; import {name}; print(init is {name}.init)") == "True\n"
     assert run(f"from {package.__name__} import init; print(init.__module__, init.__name__)") == "rollscope.recorder.starting init\n"
     assert pickle.loads(pickle.dumps(package.init)) is package.init
     original = package.init
@@ -64,7 +65,7 @@ def test_init_is_there_as_any_other_name(package):
 
 @pytest.mark.parametrize("package", [rollscope, rollscope.recorder])
 def test_a_name_that_is_not_there_is_an_attribute_error(package):
-    """With the words in which Python says so."""
+    """An unknown name raises Python's own error, in its words."""
     assert not hasattr(package, "inti")
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'inti'"):
         package.inti  # noqa: B018
@@ -88,7 +89,7 @@ print(len(found), len(set(found)))
 
 
 def test_types_of_public_functions_can_be_resolved():
-    """As tools do that read annotations while a program runs, before a run has begun."""
+    """As tools do that read annotations while a program runs, before a run has begun; methods may name what only a run imports."""
     program = """
 import inspect, typing, rollscope
 for name in rollscope.__all__:

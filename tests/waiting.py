@@ -9,7 +9,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 _SHARE = 4
-"""Times as long as a look took nobody looks again: what is waited for needs the processor more."""
+"""A pause lasts this many times as long as the look before it: what is waited for needs the processor more."""
 _LONGEST = 1.0
 """Seconds between two looks, at most."""
 

@@ -54,7 +54,6 @@ else:
         """Import `init` when it is first asked for, see `rollscope.recorder`."""
         if name != "init":
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        global init
         from .recorder import init
 
         return init

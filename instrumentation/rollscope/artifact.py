@@ -59,12 +59,12 @@ def artifact(
         _content(recorder, {**attributes, v.ARTIFACT_NAME: name}, bytes(source))
     elif type in _CHECKPOINT_TYPES:
         with importing:
-            from .checkpoint import record_checkpoint  # for few processes
+            from .checkpoint import record_checkpoint  # few programs record checkpoints
 
         place = os.fspath(source)
         record_checkpoint(recorder, {**attributes, v.ARTIFACT_NAME: name or os.path.basename(place.rstrip("/")) or type}, place)
     else:
-        from pathlib import Path  # there since the run began; not at import
+        from pathlib import Path  # loaded by `init` already; `import rollscope` does without
 
         path = Path(source)
         _file(recorder, {**attributes, v.ARTIFACT_NAME: name or path.name}, path)

@@ -1,4 +1,4 @@
-"""The checksum of a record's payload: the recorder begins it, the journal ends and compares it."""
+"""The checksum of a record's payload: the recorder begins it, the journal goes on with it and checks it."""
 
 from __future__ import annotations
 

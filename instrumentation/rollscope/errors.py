@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from .importing import importing
+
 __all__ = ["ConfigurationError", "RollscopeError", "nearest"]
 
 
@@ -30,6 +32,7 @@ class ConfigurationError(RollscopeError):
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return which of `known` was probably meant by `word`, None where none is like it."""
-    from difflib import get_close_matches  # 3 ms, which `import rollscope` does not pay
+    with importing:
+        from difflib import get_close_matches  # 3 ms, which `import rollscope` does not pay
 
     return next(iter(get_close_matches(word, list(known), n=1)), None)

@@ -106,8 +106,8 @@ def trajectory_trace_id(
     return TraceId(blake2b(b"".join(map(_part, parts)), digest_size=16, person=b"rollscope").digest())
 
 
-@lru_cache(maxsize=256, typed=True)
+@lru_cache(maxsize=256, typed=True)  # typed: 1 and True are equal, and written differently
 def _part(part: object) -> bytes:
-    """Return one coordinate, its length before it. The trajectories of a step share most of theirs."""
+    """Return a coordinate as bytes, behind its length. The trajectories of a step share most of theirs."""
     raw = b"\xff" if part is None else str(part).encode("utf-8", "surrogatepass")
     return len(raw).to_bytes(4, "big") + raw

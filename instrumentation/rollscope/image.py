@@ -65,7 +65,7 @@ def _loader(image: Any) -> tuple[Callable[[], bytes], bool]:
         content = bytes(image)
         return lambda: content, True
     if isinstance(image, (str, os.PathLike)):
-        from pathlib import Path  # there since the run began; not at import
+        from pathlib import Path  # loaded by `init` already; `import rollscope` does without
 
         return _file(Path(image))
     if hasattr(image, "savefig"):

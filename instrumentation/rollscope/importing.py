@@ -12,6 +12,6 @@ __all__ = ["importing"]
 
 # Reentrant: what is imported, or a signal handler meanwhile, may import more, or fork.
 importing = threading.RLock()
-"""`with importing:` goes around an import that a call makes for the first time."""
+"""`with importing:` goes around an import that a call makes for the first time, unless `init` has made it before."""
 
 os.register_at_fork(before=importing.acquire, after_in_parent=importing.release, after_in_child=importing.release)

@@ -102,25 +102,21 @@ def _content(value: Any) -> object:
         return dict(value)
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    return _sanitiser().value(value)
+    return Sanitiser(_limits()).value(value)
 
 
 def _clean(value: object) -> object:
     try:
-        return _without_bytes(_sanitiser().value(_builtins(value)))
+        return _without_bytes(Sanitiser(_limits()).value(_builtins(value)))
     except Exception as error:  # noqa: BLE001  # within a list that holds itself, an object may raise when it is looked at
         pass_on(error)
         return _described(value, error)
 
 
-def _sanitiser() -> Sanitiser:
-    return Sanitiser(_limits())
-
-
 @cache
 def _limits() -> Limits:
     """Content is bounded as a whole by `fit`, so that JSON stays JSON; these bounds only end a walk through an endless object."""
-    from .settings import Limits  # there once a run has begun, not at import
+    from .settings import Limits  # loaded by `init` already; `import rollscope` does without
 
     return Limits(value_length=1 << 30, items=20_000, depth=64)
 

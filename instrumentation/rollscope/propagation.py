@@ -1,6 +1,6 @@
 """A context's trace and baggage as a dict of strings, and back: W3C trace context and W3C baggage.
 
-Imported by the first carrier: OpenTelemetry takes 4 ms for its propagators, and few processes hand a place on.
+Imported by the first carrier: OpenTelemetry takes 4 ms for its propagators, and few processes pass a context on.
 """
 
 from __future__ import annotations

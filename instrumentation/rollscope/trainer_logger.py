@@ -28,7 +28,7 @@ class TrainerLogger:
         config: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        from .recorder import init  # with what only a run needs
+        from .recorder import init  # brings journal and settings
 
         init(project, experiment, config, backends=backends, **options)
 

@@ -119,6 +119,7 @@ class Stack:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+                program.process = None
 
     def get(self, name: str, path: str, **parameters: str) -> Any:
         """A JSON answer."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from rollscope import vocabulary as v
@@ -95,6 +95,7 @@ def test_agent_and_gateway_killed_in_the_middle_of_a_run(stack: Stack) -> None:
             for name in ("gateway", "agent") * 2:
                 before = received(stack)
                 stack.until(lambda before=before: received(stack) > before or demo.poll() is not None, "nothing arrives")  # type: ignore[misc]
+                assert demo.poll() is None, "the run was over before the last kill"
                 stack.kill(name)
                 stack.start(name)
             assert demo.wait(600) == 0, (stack.folder / "demo.log").read_text(errors="replace")[-3000:]
@@ -121,7 +122,10 @@ def received(stack: Stack) -> int:
 
 def test_nothing_is_left_running(stack: Stack) -> None:
     """Ending a stack, which no test after this one needs, ends every process it started."""
-    pids = [program.process.pid for program in stack.programs.values() if program.process]
-    assert len(pids) == 5
+    started = [psutil.Process(program.process.pid) for program in stack.programs.values() if program.process]
+    assert len(started) == 5
+    below = [process for each in started for process in each.children(recursive=True)]
+    assert below, "the bridge has no workers"
     stack.end()
-    assert [pid for pid in pids if os.path.exists(f"/proc/{pid}")] == []
+    _, alive = psutil.wait_procs([*started, *below], 30)
+    assert not alive

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.distribution import COSTLY, costly
+from tests.distribution import COSTLY, shared_by
 from tests.fixtures.once import made_once
 
 
 def test_modules_with_a_costly_fixture_go_to_one_worker(request: pytest.FixtureRequest) -> None:
-    """None asks for one in a way that the scheduler, which sees nothing but files, does not recognise."""
-    asking = {item.path for item in request.session.items if COSTLY.keys() & set(getattr(item, "fixturenames", ()))}
-    assert [path for path in sorted(asking) if not costly(path)] == []
+    """Every module that asks for a costly fixture is dealt to that fixture's worker."""
+    asking = {(item.path, name) for item in request.session.items for name in COSTLY.keys() & set(getattr(item, "fixturenames", ()))}
+    assert [(path, name) for path, name in sorted(asking) if shared_by(path) != COSTLY[name]] == []
 
 
 def test_a_file_is_made_by_one_and_whole_for_all(tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -23,7 +23,7 @@ def is_trajectory(spans: Sequence[Span]) -> bool:
 
 
 def trajectory(run: str, trace_id: str, spans: list[Span], others: Sequence[Part], missing: str = "") -> Trajectory:
-    """Join the `spans_of` a rollout and its other parts; `missing` says what is known not to be among them."""
+    """Join a rollout's spans (of `spans_of`) and its other parts; `missing` says what is known not to be among them."""
     calls = generations_of(spans)
     talk = conversation(spans, calls)
     tokens = segments_of(others)

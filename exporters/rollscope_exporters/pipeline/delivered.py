@@ -56,6 +56,7 @@ class Delivered:
         if found is None and trace_id not in self._absent:
             row = self._db.execute("SELECT meta FROM traces WHERE trace = ? AND open = 0", (trace_id,)).fetchone()
             if row is None:
+                self._absent.add(trace_id)
                 return None
             found = self._known[trace_id] = _decode(row[0])
         return found

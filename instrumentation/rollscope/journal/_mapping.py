@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Final
 
+from ..importing import importing
+
 _MAP_FIXED: Final = 0x10
 
 if sys.version_info >= (3, 13):
@@ -41,7 +43,8 @@ else:
 def _put() -> Callable[[mmap.mmap, int, int], None] | None:
     """Return what puts a file in the place of an anonymous map; None where this interpreter cannot call the C library."""
     try:
-        import ctypes  # 6 ms, which `import rollscope` does not pay
+        with importing:
+            import ctypes  # 6 ms, which `import rollscope` does not pay
 
         call = ctypes.CDLL(None, use_errno=True).mmap
     except (ImportError, AttributeError, OSError, MemoryError):  # the last: a system that forbids memory to be written and run

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..importing import importing
-from . import joining as joining
+from . import joining as joining  # gives itself to the session
 from .ending import finish
 from .environment import environment
 from .failures import is_cancellation
@@ -29,6 +29,9 @@ else:
             from .starting import init
 
         return init
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "init"})
 
 
 __all__ = [

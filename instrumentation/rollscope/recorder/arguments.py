@@ -8,6 +8,7 @@ from operator import index
 from typing import Any
 
 from ..errors import ConfigurationError
+from ..importing import importing
 from ..settings import Redaction
 
 __all__ = ["check_types", "count", "mapping", "words"]
@@ -58,7 +59,8 @@ def mapping(name: str, value: object) -> Mapping[str, Any] | None:
     if value is None or isinstance(value, Mapping):
         return value
     if hasattr(type(value), "__dataclass_fields__"):
-        import dataclasses  # 3 ms, which `import rollscope` does not pay
+        with importing:
+            import dataclasses  # 3 ms, which `import rollscope` does not pay
 
         return dataclasses.asdict(value)  # type: ignore[call-overload, no-any-return]  # it is an instance of one
     if type(value).__name__ == "Namespace":  # argparse need not be imported to know its own

@@ -26,7 +26,7 @@ _withdraw: dict[str, str | None] = {}
 
 def variables_of(recorder: Recorder) -> dict[str, str]:
     """Return the variables through which another process joins the run of `recorder`."""
-    from ..settings import Capture  # there since the run began; not at import
+    from ..settings import Capture  # loaded by `init` already; `import rollscope` does without
 
     run, settings = recorder.identity.run, recorder.settings
     variables = {

@@ -95,7 +95,7 @@ def status() -> dict[str, object]:
 
 
 def _reader(recorder: Recorder) -> LogReader | None:
-    from ..journal import LogReader  # there since the run began; not at import
+    from ..journal import LogReader  # loaded by `init` already; `import rollscope` does without
     from .opening import log_folder
 
     folder = log_folder(recorder.settings.directory, recorder.identity.producer)

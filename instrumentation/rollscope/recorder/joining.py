@@ -9,10 +9,10 @@ from . import session
 from .environment import RUN_ID
 from .recorder import Recorder
 
-__all__ = ["join"]
+__all__: list[str] = []
 
 
-def join() -> Recorder | None:
+def _join() -> Recorder | None:
     """Return a recorder for the run that the environment carries, None without one. Raises `ConfigurationError`."""
     if not os.environ.get(RUN_ID):
         return None
@@ -22,7 +22,7 @@ def join() -> Recorder | None:
     return starting.join()
 
 
-session.on_join(join)
+session.on_join(_join)
 
 if os.environ.get(RUN_ID):
-    from . import starting as starting  # 15 ms for which a worker's first record need not wait
+    from . import starting as starting  # a worker's first record need not wait for it

@@ -8,6 +8,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping
 
+from ..importing import importing
 from . import gate
 from .delivering import complain
 from .environment import variables_of
@@ -68,7 +69,8 @@ def _ensure(recorder: Recorder, env: Mapping[str, str]) -> None:
     with gate.guard("journal", "dropped"):
         recorder.look_after_journal()
     if recorder.settings.shipper:
-        from ..shipper import ensure_running
+        with importing:
+            from ..shipper import ensure_running
 
         ensure_running(recorder.settings.directory, env)
     if recorder.driver:  # one line a run

@@ -125,9 +125,10 @@ class Span(trace.Span):
     @guarded("attribute")
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Set several attributes."""
-        if not self._open:
+        if not self._open or not attributes:
             return
         known = self._changed().attributes
+        # The usual case at once: known names, plain values, room for all.
         if (
             len(known) + len(attributes) <= self._room
             and self._recorder.known.issuperset(attributes)

@@ -11,6 +11,7 @@ from ..errors import ConfigurationError
 from ..identity import Identity, Run
 from ..ids import EntropyIds
 from ..ids import run_id as new_run_id
+from ..importing import importing
 from ..journal import JournalError
 from ..launchers import Place, find_place, shared_run_id
 from ..settings import Settings, disabled, load_settings
@@ -105,14 +106,16 @@ def init(
         _asked.clear()
         _asked.update(asked)
         if driver:
-            from .announcing import announce  # the driver's alone, and it brings subprocess
+            with importing:
+                from .announcing import announce  # the driver's alone, and it brings subprocess
 
             announce(
                 recorder, config=settled, tags=labels, notes=notes, backends=wanted, dataset=dataset, digest=dataset_digest,
                 circumstances=circumstances,
             )  # fmt: skip
     if set_global:
-        from .foreign import install_global
+        with importing:
+            from .foreign import install_global
 
         install_global()
     return recorder
@@ -211,7 +214,8 @@ def _begin(recorder: Recorder, tokenizer: object, *, driver: bool) -> None:
 
 
 def _register(tokenizer: object, settings: Settings) -> str:
-    from ..tokens import TokenizerError, register
+    with importing:
+        from ..tokens import TokenizerError, register
 
     try:
         return register(tokenizer, settings.directory)

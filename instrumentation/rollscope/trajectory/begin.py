@@ -48,14 +48,13 @@ def trajectory(
     recorder = current()
     if recorder is None:
         return NOOP  # type: ignore[no-any-return]
-    point = current_step()
-    if step is not None and point is not None and point.index != whole(step):
+    point, number = current_step(), None if step is None else whole(step)
+    if point is not None and number not in (None, point.index):
         point = None
-    if point is not None:
-        step = point.index
-        policy_version = point.policy_version if policy_version is None else policy_version
+    if point is not None and policy_version is None:
+        policy_version = point.policy_version
     wanted = Coordinates(
-        step=None if step is None else whole(step),
+        step=number if point is None else point.index,
         group=None if group is None else str(group),
         index=None if index is None else whole(index),
         attempt=whole(attempt),

@@ -149,15 +149,13 @@ class Generation(Scope):
         prompt_ids, output_ids = _array(prompt, IDS, "prompt"), _array(output, IDS, "output")
         if not capture.logprobs:
             logprobs = prompt_logprobs = advantages = None
-        counts: dict[str, int] = {}
+        self._count(prompt_ids, output_ids)
         with self._stream.lock:
             if prompt_ids is not None:
-                counts[v.GEN_AI_USAGE_INPUT_TOKENS] = length(prompt_ids, IDS)
                 side = _side(prompt_logprobs, FLOATS, "prompt_logprobs", prompt_ids)
                 segment = self._stream.prompt(prompt_ids)
                 write_segment(self._recorder, self.span, "prompt", segment, name, logprobs=_behind(side, segment.kept))
             if output_ids is not None:
-                counts[v.GEN_AI_USAGE_OUTPUT_TOKENS] = length(output_ids, IDS)
                 write_segment(
                     self._recorder,
                     self.span,
@@ -168,8 +166,14 @@ class Generation(Scope):
                     loss_mask=_side(loss_mask, MASK, "loss_mask", output_ids),
                     advantages=_side(advantages, FLOATS, "advantages", output_ids),
                 )
-        told = self.span.attributes
-        self.span.set_attributes({name: count for name, count in counts.items() if name not in told})
+
+    def _count(self, prompt: Packed | None, output: Packed | None) -> None:
+        told, counts = self.span.attributes, {}
+        if prompt is not None and v.GEN_AI_USAGE_INPUT_TOKENS not in told:
+            counts[v.GEN_AI_USAGE_INPUT_TOKENS] = length(prompt, IDS)
+        if output is not None and v.GEN_AI_USAGE_OUTPUT_TOKENS not in told:
+            counts[v.GEN_AI_USAGE_OUTPUT_TOKENS] = length(output, IDS)
+        self.span.set_attributes(counts)
 
     def _finish(self, error: BaseException | None) -> None:
         if self.trajectory is not None:
@@ -188,8 +192,6 @@ def _array(values: object, kind: Kind, name: str) -> Packed | None:
 
 def _side(values: object, kind: Kind, name: str, ids: Packed) -> Packed | None:
     """Return an array that goes along with `ids`; one of another length is left out."""
-    if values is None:
-        return None
     found = _array(values, kind, name)
     if found is not None and length(found, kind) != length(ids, IDS):
         swallow(ArrayError(f"{name}: {length(found, kind)} values for {length(ids, IDS)} ids"), "token_array")

@@ -43,6 +43,7 @@ class TokenStream:
     __slots__ = ("_count", "_packed", "_pieces", "_tail", "lock")
 
     def __init__(self, lock: RLock | None = None) -> None:
+        """`lock`: the trajectory's; one of its own for a generation without trajectory."""
         self.lock = lock or RLock()
         self._pieces: list[bytes | memoryview] = []
         self._count = 0
@@ -51,7 +52,7 @@ class TokenStream:
 
     def prompt(self, ids: Packed) -> Segment:
         """Return what a whole prompt adds; the stream is the prompt afterwards."""
-        self._take_form(ids)
+        self._take_form_of(ids)
         content, begin = _content(ids)
         before, known, count = self._body(), self._count, length(ids, IDS)
         continued = content.startswith(before, begin)
@@ -64,7 +65,7 @@ class TokenStream:
 
     def output(self, ids: Packed) -> Segment:
         """Return the segment of sampled ids; they join the stream."""
-        self._take_form(ids)
+        self._take_form_of(ids)
         content, begin = _content(ids)
         segment = Segment(self._count, self._tail, ids, None if self._packed else content)
         self._pieces.append(memoryview(content)[begin:])
@@ -77,9 +78,9 @@ class TokenStream:
         self._pieces = [body]
         return body
 
-    def _take_form(self, next_ids: Packed) -> None:
+    def _take_form_of(self, new: Packed) -> None:
         """Bring the stream into the form of the next ids, where an engine mixes lists and arrays."""
-        packed = isinstance(next_ids, bytes)
+        packed = isinstance(new, bytes)
         if packed is self._packed:
             return
         if not self._count:

@@ -29,7 +29,7 @@ from tests.waiting import until
 
 @pytest.fixture
 def hangup() -> Iterator[None]:
-    """SIGHUP is not ignored, as it is where the tests themselves run under `nohup`."""
+    """Give SIGHUP its usual effect, which `nohup` around the tests takes away."""
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)

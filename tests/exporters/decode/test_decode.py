@@ -142,7 +142,7 @@ def test_a_span_without_ids_is_rejected(trace_id: bytes, span_id: bytes) -> None
 
 @given(st.lists(st.tuples(st.sampled_from([b"", bytes(16), b"t" * 15, b"t" * 16, b"u" * 16]), st.sampled_from([bytes(8), b"s" * 8]))))
 def test_every_span_is_of_its_own_trace(ids: list[tuple[bytes, bytes]]) -> None:
-    """Whatever the span before it was of, and whether that could be used or not."""
+    """A span gets its own trace id, whatever span came before it."""
     request = one_span()
     for trace_id, span_id in ids:
         request.resource_spans[0].scope_spans[0].spans.add(trace_id=trace_id, span_id=span_id)

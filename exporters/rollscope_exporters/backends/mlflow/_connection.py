@@ -64,7 +64,7 @@ class Connection:
         return [experiment.experiment_id for experiment in self.client.search_experiments(max_results=1000)]
 
     def _open(self) -> tuple[MlflowClient, TraceStore]:
-        with lean():  # what imports further parts of MLflow, too
+        with lean():  # connecting imports more of MLflow
             from mlflow import MlflowClient
 
             logging.getLogger("mlflow").setLevel(logging.WARNING)

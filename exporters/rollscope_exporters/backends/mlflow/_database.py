@@ -14,12 +14,15 @@ import sys
 from pathlib import Path
 
 from .._protocol import UnavailableError
-from ._lean import UNUSED
+from ._lean import lean
 
-_BUILD = (
-    f"import sys; sys.modules.update(dict.fromkeys({UNUSED})); "
-    "from mlflow import MlflowClient; MlflowClient(sys.argv[1]).search_experiments(max_results=1)"
-)
+_BUILD = f"""
+import sys
+from {lean.__module__} import lean
+with lean():
+    from mlflow import MlflowClient
+    MlflowClient(sys.argv[1]).search_experiments(max_results=1)
+"""
 _DEADLINE = 120.0
 """Seconds; it takes two to three on an idle machine."""
 

@@ -1,7 +1,7 @@
 """Importing MLflow without what it would load for others: pandas, PyArrow and SciPy, of which delivering uses nothing.
 
-The skinny client, which is all that our extra asks for, does without them. Where they are installed, MLflow loads them with itself: 70 of
-a worker's 165 MB, and a third of the time that it takes to start.
+The skinny client, which is all that our extra asks for, does without them. Where they are installed, MLflow loads them with itself: a
+worker of 151 MB then takes 227.
 """
 
 from __future__ import annotations
@@ -22,4 +22,4 @@ def lean() -> Iterator[None]:
         yield
     finally:
         for name in hidden:
-            del sys.modules[name]
+            sys.modules.pop(name, None)
