@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from rollscope import vocabulary as v
 from rollscope.journal import LogReader, list_logs
 from rollscope.records import Event, Record, SpanEnd, SpanStart
@@ -227,25 +229,34 @@ over.set()
     assert "from the child" in names(read_back())
 
 
-def test_a_child_forked_while_init_is_imported_can_begin_a_run(run_program: Program, read_back: ReadBack) -> None:
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [
+        ("rollscope.journal", "lambda: rollscope.init"),
+        ("rollscope.recorder.announcing", "lambda: R.init('p', 'e', circumstances=False)"),
+        ("rollscope.propagation", "lambda: (R.init('p', 'e', circumstances=False), rollscope.carrier())"),
+    ],
+)
+def test_a_child_forked_while_a_call_imports_can_call_as_well(run_program: Program, read_back: ReadBack, module: str, call: str) -> None:
     """The fork waits for the import of another thread: in the child nobody would end it."""
     run_program(
-        """
+        f"""
 import rollscope
 under_way = threading.Event()
 class Slow:
     def find_spec(self, name, path=None, target=None):
-        if name == 'rollscope.journal':
+        if name == '{module}':
             under_way.set()
             time.sleep(0.3)
 sys.meta_path.insert(0, Slow())
-assert 'rollscope.journal' not in sys.modules
-thread = threading.Thread(target=lambda: rollscope.init)
+assert '{module}' not in sys.modules
+thread = threading.Thread(target={call})
 thread.start()
 under_way.wait()
 child = os.fork()
 if child == 0:
-    R.init('p', 'e', circumstances=False).event('from the child', {})
+    assert isinstance(rollscope.carrier(), dict)
+    R.init('p', 'e', circumstances=False).event('from the child', {{}})
     R.finish()
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
@@ -253,6 +264,35 @@ thread.join()
 """
     )
     assert "from the child" in names(read_back())
+
+
+def test_a_fork_waits_for_an_import_within_bounds(run_program: Program, read_back: ReadBack) -> None:
+    """An import may need what a hook before the fork holds: parent and child go on even so."""
+    run_program(
+        """
+module = sys.modules['rollscope.importing']
+lock, under_way = threading.Lock(), threading.Event()
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+def needs_it():
+    with module.importing:
+        under_way.set()
+        time.sleep(0.3)
+        with lock: pass
+R.init('p', 'e', circumstances=False)
+thread = threading.Thread(target=needs_it)
+thread.start()
+under_way.wait()
+module._LONGEST = 0.1
+child = os.fork()
+with module.importing:  # in the child nobody holds it, in the parent its holder goes on
+    R.current().event('from the child' if child == 0 else 'from the parent', {})
+if child == 0:
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+    )
+    assert {"from the child", "from the parent"} <= set(names(read_back()))
 
 
 def test_a_run_that_enters_the_environment_later_is_joined(run_program: Program, read_back: ReadBack) -> None:
