@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
 from struct import unpack
 from typing import Protocol, TypeVar, cast
 
@@ -102,12 +101,7 @@ def trajectory_trace_id(
     The split takes part unless it is `train`, so that a validation rollout never meets a training one of the same step and group.
     """
     parts = (run, step, group, index, attempt) if split == "train" else (run, step, group, index, attempt, split)
+    raws = [b"\xff" if part is None else str(part).encode("utf-8", "surrogatepass") for part in parts]
     # One call of the hash function over all of it, which costs as much as each of many would.
-    return TraceId(blake2b(b"".join(map(_part, parts)), digest_size=16, person=b"rollscope").digest())
-
-
-@lru_cache(maxsize=256, typed=True)  # typed: 1 and True are equal, and written differently
-def _part(part: object) -> bytes:
-    """Return a coordinate as bytes, behind its length. The trajectories of a step share most of theirs."""
-    raw = b"\xff" if part is None else str(part).encode("utf-8", "surrogatepass")
-    return len(raw).to_bytes(4, "big") + raw
+    whole = b"".join([len(raw).to_bytes(4, "big") + raw for raw in raws])
+    return TraceId(blake2b(whole, digest_size=16, person=b"rollscope").digest())

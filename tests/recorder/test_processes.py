@@ -307,6 +307,48 @@ R.current().event('joined', {})
     assert names(read_back()) == ["joined"]
 
 
+def test_threads_that_record_while_one_joins_lose_nothing(run_program: Program, read_back: ReadBack) -> None:
+    """All wait for the one that joins, and for what it imports."""
+    run_program(
+        """
+from concurrent.futures import ThreadPoolExecutor
+os.environ['ROLLSCOPE_RUN_ID'] = 'abc'
+with ThreadPoolExecutor(8) as pool:
+    list(pool.map(lambda n: R.current().event(str(n), {}), range(32)))
+"""
+    )
+    assert sorted(names(read_back()), key=int) == [str(n) for n in range(32)]
+
+
+def test_a_child_forked_while_a_thread_joins_can_join(run_program: Program, read_back: ReadBack) -> None:
+    """It does so itself: the thread is not in it."""
+    run_program(
+        """
+import rollscope.recorder.session as session
+os.environ['ROLLSCOPE_RUN_ID'] = 'abc'
+join, under_way, over = session._join, threading.Event(), threading.Event()
+def slow():
+    under_way.set()
+    over.wait()
+    return join()
+R.session.on_join(slow)
+thread = threading.Thread(target=R.current)
+thread.start()
+under_way.wait()
+R.session.on_join(join)
+child = os.fork()
+if child == 0:
+    R.current().event('from the child', {})
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+over.set()
+thread.join()
+R.current().event('from the parent', {})
+"""
+    )
+    assert sorted(names(read_back())) == ["from the child", "from the parent"]
+
+
 def test_a_full_limit_refuses_tokens_first_and_run_records_never(run_program: Program, read_back: ReadBack) -> None:
     """With no shipper and little room the program runs on; what was refused is counted in the journal."""
     run_program(

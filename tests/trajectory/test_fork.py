@@ -1,5 +1,9 @@
 """Trajectories in forked children."""
 
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import rollscope as rs
@@ -31,3 +35,30 @@ def test_a_child_continues_its_parents_trajectory(rollscope_memory):
     root = rollscope_memory.span("invoke_agent a")
     assert root.attributes[v.TRAJECTORY_RECORD_COUNT] == 2
     assert v.REWARD_VALUE not in root.attributes
+
+
+def test_a_child_leaves_a_trajectory_that_a_thread_of_the_parent_records_into(rollscope_memory):
+    """Whoever holds the locks of its conversation and tokens is not in the child."""
+
+    def work():
+        signal.alarm(20)  # ends a child that waits for ever
+        traj.end()
+        return "left"
+
+    traj = rs.trajectory(agent="a")
+    with ThreadPoolExecutor(1) as threads:
+        held, over = threading.Event(), threading.Event()
+
+        def hold():
+            with traj.conversation._lock, traj.stream.lock, traj._lock:
+                held.set()
+                over.wait()
+
+        holding = threads.submit(hold)
+        held.wait()
+        try:
+            assert in_child(work) == "left"
+        finally:
+            over.set()
+        holding.result()
+    traj.end()

@@ -13,6 +13,9 @@ __all__ = ["current", "forget", "on_join", "restore", "snapshot", "use"]
 
 _recorder: Recorder | None = None
 _looked = False
+_joining = False
+_LONGEST = 5.0
+"""Seconds that a thread waits for another one that joins: it may in turn wait for an import of the first."""
 _lock = threading.RLock()
 _join: Callable[[], Recorder | None] | None = None
 
@@ -28,18 +31,28 @@ def current() -> Recorder | None:
 
 
 def _look() -> Recorder | None:
-    global _recorder, _looked
-    with _lock:
-        if _looked:
+    """Join; other threads wait for the one that does, or their first records would be lost."""
+    global _recorder, _looked, _joining
+    lock = _lock
+    if not lock.acquire(timeout=_LONGEST):
+        gate.report("dropped", "join", f"something was recorded while another thread was joining the run for more than {_LONGEST} s")
+        return None
+    try:
+        # Whatever joining runs into may ask for the recorder again.
+        if _looked or _joining:
             return _recorder
-        # Set first: whatever joining runs into may ask for the recorder again.
-        _looked = True
-        if _join is not None:
-            try:
-                _recorder = _join()
-            except Exception as error:  # noqa: BLE001  # a worker's first record must not fail for a bad environment
-                gate.swallow(error, "join")
+        _joining = True
+        try:
+            found = None if _join is None else _join()
+            if not _looked:
+                _recorder = found
+        except Exception as error:  # noqa: BLE001  # a worker's first record must not fail for a bad environment
+            gate.swallow(error, "join")
+        finally:
+            _looked, _joining = True, False
         return _recorder
+    finally:
+        lock.release()
 
 
 def use(recorder: Recorder | None) -> None:
@@ -76,8 +89,9 @@ def on_join(join: Callable[[], Recorder | None]) -> None:
 
 
 def _after_fork() -> None:
-    global _lock
-    _lock = threading.RLock()
+    global _lock, _joining
+    # Whoever held the lock, and joined, is not in the child.
+    _lock, _joining = threading.RLock(), False
     if _recorder is not None:
         _recorder.after_fork()
 

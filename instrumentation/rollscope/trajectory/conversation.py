@@ -39,9 +39,8 @@ class Conversation:
 
     __slots__ = ("__weakref__", "_context", "_lock", "_messages", "_next", "_tools")
 
-    def __init__(self, lock: RLock | None = None, *, keep: bool = False) -> None:
-        """`lock`: the trajectory's; one of its own for a generation without trajectory."""
-        self._lock = lock or RLock()
+    def __init__(self, *, keep: bool = False) -> None:
+        self._lock = RLock()
         self._context: list[bytes] = []
         self._messages: list[bytes] | None = [] if keep else None
         self._next = 0

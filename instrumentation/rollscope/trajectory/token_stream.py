@@ -42,9 +42,8 @@ class TokenStream:
 
     __slots__ = ("_count", "_packed", "_pieces", "_tail", "lock")
 
-    def __init__(self, lock: RLock | None = None) -> None:
-        """`lock`: the trajectory's; one of its own for a generation without trajectory."""
-        self.lock = lock or RLock()
+    def __init__(self) -> None:
+        self.lock = RLock()
         self._pieces: list[bytes | memoryview] = []
         self._count = 0
         self._packed = False

@@ -57,11 +57,11 @@ class Trajectory(Scope):
         self._turns = itertools.count()
         self._usage: dict[str, int] = {}
         self.agent = agent
-        self.conversation = Conversation(self._lock, keep=self._hooked)
+        self.conversation = Conversation(keep=self._hooked)
         self.coordinates = coordinates
         self.id = span.trace_id.hex()
         self.rewards: list[RewardValue] = []
-        self.stream = TokenStream(self._lock)
+        self.stream = TokenStream()
 
     @property
     def here(self) -> bool:
@@ -152,7 +152,8 @@ class Trajectory(Scope):
         return "failed" if isinstance(error, Exception) else "aborted"
 
     def _ended(self) -> None:
-        if not (self._hooked and self.here and submit_trace(self._recorder, self._data, self._add)):
+        # A forked child has nothing to forget, and whoever held the lock of the conversation is not in it.
+        if self.here and not (self._hooked and submit_trace(self._recorder, self._data, self._add)):
             self._forget()
 
     def _data(self) -> TraceData:
@@ -166,5 +167,5 @@ class Trajectory(Scope):
     def _forget(self) -> None:
         """Let go of messages and ids: the object may be kept for late rewards, and programs that train often collect no garbage."""
         self.conversation.forget()
-        self.stream = TokenStream(self._lock)
+        self.stream = TokenStream()
         self.span.trajectory = None

@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 from .._protocol import UnavailableError
-from ._lean import lean
+from ._lean import hidden
 
 _BUILD = f"""
 import sys
-from {lean.__module__} import lean
-with lean():
+from {hidden.__module__} import hidden
+with hidden():
     from mlflow import MlflowClient
     MlflowClient(sys.argv[1]).search_experiments(max_results=1)
 """

@@ -8,18 +8,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 UNUSED = ("pandas", "pyarrow", "scipy")
+_WORKER = "rollscope_exporters.worker."
+
+
+def lean() -> AbstractContextManager[None]:
+    """Let MLflow find them missing when it is imported inside, in a worker: in another process others may want them, or all of MLflow."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return hidden() if main is not None and main.name.startswith(_WORKER) else nullcontext()
 
 
 @contextmanager
-def lean() -> Iterator[None]:
-    """Let MLflow find them missing when it is imported inside; not where this process has loaded it, or one of them, already."""
-    hidden = () if any(name in sys.modules for name in ("mlflow", *UNUSED)) else UNUSED
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None is how Python knows what cannot be imported
+def hidden() -> Iterator[None]:
+    """Let imports inside find them missing, unless one of them is there already."""
+    names = () if sys.modules.keys() & set(UNUSED) else UNUSED
+    sys.modules.update(dict.fromkeys(names))  # type: ignore[arg-type]  # None is how Python knows what cannot be imported
     try:
         yield
     finally:
-        for name in hidden:
+        for name in names:
             sys.modules.pop(name, None)
