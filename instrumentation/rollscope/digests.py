@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 try:
-    from _blake2 import blake2b  # what `hashlib.blake2b` is, in every CPython so far; a test holds it
+    from _blake2 import blake2b  # what `hashlib.blake2b` is, in CPython 3.10 to 3.13; a test holds it
 except ImportError:
     from hashlib import blake2b
 

@@ -16,7 +16,8 @@ from types import FrameType
 
 import pytest
 
-from rollscope.journal import Entry, Journal, LogReader, Place, checksum
+from rollscope.checksum import checksum
+from rollscope.journal import Entry, Journal, LogReader, Place
 
 ReadAll = Callable[..., list[Entry]]
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rollscope.journal import Entry, Journal, LogReader, Place, checksum
+from rollscope.checksum import checksum
+from rollscope.journal import Entry, Journal, LogReader, Place
 from rollscope.journal import _held as held_module
 from rollscope.journal._held import Held
 
@@ -44,7 +45,7 @@ def test_it_is_seen_until_a_record_says_that_it_is_over(tmp_path: Path) -> None:
 def test_kill(tmp_path: Path, run_python: Callable[[Path, str], subprocess.Popen[str]], read_all: ReadAll) -> None:
     """`kill -9` right after a call loses nothing that the call held."""
     program = """
-        from rollscope.journal import checksum
+        from rollscope.checksum import checksum
         journal = Journal(folder, meta={})
         for n in range(1000):
             payload = b"%d" % n * 100

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 
 from rollscope import vocabulary as v
-from rollscope.journal import Journal, Place, checksum
+from rollscope.checksum import checksum
+from rollscope.journal import Journal, Place
 from rollscope.records import SPAN_PARTS, Event, SpanEnd, SpanStart, Tokens
 
 encode = msgspec.msgpack.Encoder().encode

@@ -54,9 +54,10 @@ def spans_of(parts: Sequence[Part], resources: Resources) -> list[Span]:
                 came_with[span.span_id] = part.resource
     ordered = sorted(found.values(), key=_started)
     ordered = [span for span in ordered if span.parent_id is None] + [span for span in ordered if span.parent_id is not None]
+    first = came_with[ordered[0].span_id] if ordered else 0
     for place, span in enumerate(ordered):
         resource = came_with[span.span_id]
-        if not place or resource != came_with[ordered[0].span_id]:
+        if not place or resource != first:
             force_setattr(span, "resource", resources.get(resource, {}))
     return ordered
 

@@ -8,7 +8,7 @@ from ._counters import Counters
 from ._cursor import Entry
 from ._errors import JournalError
 from ._filesystem import check_local
-from ._format import LANES, Position, checksum
+from ._format import LANES, Position
 from ._held import Place
 from ._reader import LogReader, list_logs
 from ._writer import Journal
@@ -23,7 +23,6 @@ __all__ = [
     "Place",
     "Position",
     "check_local",
-    "checksum",
     "is_alive",
     "list_logs",
 ]

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import msgspec
 
-from ..checksum import checksum as checksum  # for the other parts of the journal
+from ..checksum import checksum
 from ._errors import JournalError
 
 MAGIC: Final = b"RSCOPE\x00J"

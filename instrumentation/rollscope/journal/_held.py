@@ -22,10 +22,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
+from ..checksum import checksum
 from ..descriptors import open_above
 from ._counters import Kind
 from ._errors import cause
-from ._format import PAGE, checksum, pack_header, unpack_header
+from ._format import PAGE, pack_header, unpack_header
 from ._lane import RETRY_AFTER
 from ._mapping import map_file
 from ._scan import is_zero

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple
 
-from ._format import END_LENGTH, FOLD, MAX_RECORD, RECORD, RECORD_SIZE, aligned, checksum, end_word, record_check
+from ..checksum import checksum
+from ._format import END_LENGTH, FOLD, MAX_RECORD, RECORD, RECORD_SIZE, aligned, end_word, record_check
 
 Stop = Literal["zero", "end", "short", "damaged", "budget"]
 PLAUSIBLE_LEAP: Final = 1 << 32

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from ..checksum import checksum
 from ..files import sync_folder
 from ._alive import AliveLock
 from ._aside import MOMENT, MOMENTS, aside_size, holder, write_aside
@@ -19,7 +20,7 @@ from ._counters import Counters, CountersPage, Kind
 from ._durable import sync_segments
 from ._errors import JournalError, cause
 from ._filesystem import check_local
-from ._format import FOLD, LANES, MAX_RECORD, checksum, encode_meta, require_little_endian
+from ._format import FOLD, LANES, MAX_RECORD, encode_meta, require_little_endian
 from ._held import END_FACTOR, Held, Place, release
 from ._lane import Full, Lane
 from ._recovery import recover

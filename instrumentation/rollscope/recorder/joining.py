@@ -9,8 +9,6 @@ from . import session
 from .environment import RUN_ID
 from .recorder import Recorder
 
-__all__: list[str] = []
-
 
 def _join() -> Recorder | None:
     """Return a recorder for the run that the environment carries, None without one. Raises `ConfigurationError`."""

@@ -9,7 +9,8 @@ from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace import Span as SdkSpan
 from opentelemetry.trace import SpanContext
 
-from ...journal import Place, checksum
+from ...checksum import checksum
+from ...journal import Place
 from ...records import SPAN_PARTS
 from .. import gate, session
 from ..links import links_of
