@@ -97,6 +97,15 @@ def test_small_limit_gets_small_segments(tmp_path: Path) -> None:
     journal.close()
 
 
+def test_run_records_do_with_little(tmp_path: Path) -> None:
+    """Where only a small segment has room, run records take one, before anything is pushed out for them; others are refused."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=512 << 10)
+
+    assert [journal.append(b"x" * 1000, lane) for lane in (1, 0, 2)] == [1, 2, -1]
+    assert journal.counters().dropped == {"refused tokens: byte limit": 1}
+    journal.close()
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 1 MiB."""
@@ -129,6 +138,16 @@ def test_full_disk(small_disk: Path, read_all: ReadAll, monkeypatch: pytest.Monk
     monkeypatch.setattr(journal._lanes[0], "refused_until", 0.0)
     assert journal.append(b"again", 0) == journal.last_sequence > taken
     assert len(read_all(LogReader(small_disk / "log"))) == journal.last_sequence
+    journal.close()
+
+
+@pytest.mark.reliability
+def test_nearly_full_disk(small_disk: Path) -> None:
+    """Run records get in where there is no room for the segment that they usually have."""
+    journal = Journal(small_disk / "log", meta={})
+
+    assert [journal.append(b"x" * 1000, lane) for lane in (1, 0)] == [-1, 1]
+    assert journal.counters().dropped == {"refused spans: disk full": 1}
     journal.close()
 
 

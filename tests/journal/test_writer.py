@@ -84,7 +84,7 @@ def test_finished_segments_are_cut(tmp_path: Path) -> None:
     """A closed log is as large as what it holds, not as what it reserved."""
     journal = Journal(tmp_path, meta={})
     journal.append(b"one", 0)
-    assert (tmp_path / "p0-00000001.seg").stat().st_size == 1 << 20
+    assert (tmp_path / "p0-00000001.seg").stat().st_size == 4 << 20
     journal.close()
 
     assert (tmp_path / "p0-00000001.seg").stat().st_size < 100

@@ -10,6 +10,7 @@ from typing import Final
 from ._format import HEADER_SIZE, aligned
 from ._segment import Segment, capacity_for
 
+_LEAST: Final = 256 << 10
 RETRY_AFTER: Final = 0.25
 """Seconds during which a lane that was refused space does not ask again."""
 
@@ -42,6 +43,10 @@ class Lane:
     def capacity(self, size: int) -> int:
         """Return bytes of a segment in which a record of `size` bytes fits."""
         return capacity_for(size, self._usual, self._meta_overhead)
+
+    def least(self, size: int) -> int:
+        """Return bytes of the smallest segment to do with in need, in which a record of `size` bytes fits."""
+        return capacity_for(size, min(self._usual, _LEAST), self._meta_overhead)
 
     def refusal(self) -> str:
         """Return why this lane gets no space now; empty when it may ask."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
@@ -15,7 +14,8 @@ from ._segment import Segment
 from ._space import Space
 
 LANE_NAMES: Final = ("run records", "spans", "tokens")
-_USUAL: Final = (1 << 20, 4 << 20, 8 << 20)
+_USUAL: Final = (4 << 20, 4 << 20, 8 << 20)
+_BYTE_LIMIT: Final = "byte limit"
 
 
 def usual_capacity(lane: int, limit: int) -> int:
@@ -36,24 +36,37 @@ class Supply:
 
     def ahead(self, lane: Lane) -> Segment | None:
         """Make a successor before it is needed, if there is room: nothing is pushed out for it, and a failure is not yet a refusal."""
-        capacity = lane.capacity(0)
-        if not self._space.take(lane.lane, capacity):
-            return None
-        with contextlib.suppress(OSError):
-            return self._create(lane, capacity)
-        return None
+        made = self._try(lane, lane.capacity(0))
+        return None if isinstance(made, str) else made
 
     def next(self, lane: Lane, size: int, in_use: Collection[Path]) -> Segment | str:
         """Make a segment for a record of `size` bytes, or say why not. Run records push out others, except segments `in_use`."""
         if why := lane.refusal():
             return why
-        capacity = lane.capacity(size)
-        if not self._space.take(lane.lane, capacity) and not (lane.lane == 0 and self._push_out(capacity, in_use)):
-            return lane.refuse("byte limit")
+        made = self._try(lane, lane.capacity(size))
+        if lane.lane == 0 and isinstance(made, str):
+            made = self._try_hard(lane, lane.least(size), in_use)
+        return lane.refuse(made) if isinstance(made, str) else made
+
+    def _try_hard(self, lane: Lane, capacity: int, in_use: Collection[Path]) -> Segment | str:
+        """Do with little, and remove tokens, then spans, until that much may be taken."""
+        made = self._try(lane, capacity)
+        for victim in self._space.victims() if made == _BYTE_LIMIT else ():
+            if victim.path in in_use:
+                continue
+            self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
+            made = self._try(lane, capacity)
+            if made != _BYTE_LIMIT:
+                break
+        return made
+
+    def _try(self, lane: Lane, capacity: int) -> Segment | str:
+        if not self._space.take(lane.lane, capacity):
+            return _BYTE_LIMIT
         try:
             return self._create(lane, capacity)
         except OSError as error:
-            return lane.refuse(cause(error))
+            return cause(error)
 
     def _create(self, lane: Lane, capacity: int) -> Segment:
         try:
@@ -65,14 +78,3 @@ class Supply:
         self._counters.set_number(lane.lane, lane.number)
         self.made += 1
         return segment
-
-    def _push_out(self, capacity: int, in_use: Collection[Path]) -> bool:
-        """Remove tokens, then spans, until `capacity` bytes could be taken."""
-        for victim in self._space.victims():
-            if victim.path in in_use:
-                continue
-            self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
-            self._space.recount()
-            if self._space.take(0, capacity):
-                return True
-        return False
