@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -12,8 +12,9 @@ _encode = msgspec.msgpack.Encoder().encode
 _REMEMBERED = 50_000
 """In memory; the others are looked up."""
 _TOGETHER = 20
-"""Traces that one query asks for."""
-_QUERY = f"SELECT trace, meta FROM traces WHERE open = 0 AND trace IN ({', '.join('?' * _TOGETHER)})"
+"""Traces that one query asks for, at most."""
+_QUERIES = [f"SELECT trace, meta FROM traces WHERE open = 0 AND trace IN ({', '.join('?' * asked)})" for asked in range(_TOGETHER + 1)]
+"""By the number of traces; a text of its own for each number, as SQLite keeps what it has prepared."""
 
 
 class DeliveredTrace(msgspec.Struct, array_like=True):
@@ -40,26 +41,21 @@ class Delivered:
         self._absent: set[str] = set()
         """Looked for in this commit, and not in the store."""
 
-    def look_for(self, trace_ids: Sequence[str]) -> None:
-        """Prepare to `get` these: one query for many costs hardly more than for one. The few that make no query are left to `get`."""
-        asked = [trace_id for trace_id in trace_ids if trace_id not in self._known]
-        for start in range(0, len(asked) - _TOGETHER + 1, _TOGETHER):
+    def look_for(self, trace_ids: Iterable[str]) -> None:
+        """Prepare to `get` these: one query for many costs hardly more than for one."""
+        asked = [trace_id for trace_id in trace_ids if trace_id not in self._known and trace_id not in self._absent]
+        for start in range(0, len(asked), _TOGETHER):
             some = asked[start : start + _TOGETHER]
-            found = {trace_id: _decode(meta) for trace_id, meta in self._db.execute(_QUERY, some)}
+            found = {trace_id: _decode(meta) for trace_id, meta in self._db.execute(_QUERIES[len(some)], some)}
             self._known.update(found)
             self._absent.update(some)
             self._absent.difference_update(found)
 
     def get(self, trace_id: str) -> DeliveredTrace | None:
         """Return the trace, None when it never went out or was forgotten."""
-        found = self._known.get(trace_id)
-        if found is None and trace_id not in self._absent:
-            row = self._db.execute("SELECT meta FROM traces WHERE trace = ? AND open = 0", (trace_id,)).fetchone()
-            if row is None:
-                self._absent.add(trace_id)
-                return None
-            found = self._known[trace_id] = _decode(row[0])
-        return found
+        if trace_id not in self._known:
+            self.look_for((trace_id,))
+        return self._known.get(trace_id)
 
     def add(self, trace_id: str, trace: DeliveredTrace) -> None:
         """Remember a trace that has gone out."""
