@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, overload
 from .calls import Call, call_of, keep_result, start_call
 from .generators import AsyncDrive, drive
 from .kinds import Kind
-from .recorder import current
+from .recorder import current, session
 
 __all__ = ["traced"]
 
@@ -83,9 +83,10 @@ def _decorated(
 def _function(function: Any, call: Call) -> Any:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
-        recorder = current()
+        # Of what a call costs without a run, calling `current` took a fifth, and unpacking no keywords a seventh.
+        recorder = session.active if session.looked else current()
         if recorder is None:
-            return function(*args, **kwargs)
+            return function(*args, **kwargs) if kwargs else function(*args)
         with start_call(recorder, call, args, kwargs) as span:
             result = function(*args, **kwargs)
             keep_result(recorder, call, span, result)
