@@ -19,6 +19,7 @@ class TestSwanlabLocal(BackendConformance):
 
     backend = "rollscope_exporters.backends.swanlab:SwanlabBackend"
     config: ClassVar[dict[str, object]] = {"mode": "local", "hold_seconds": 0, "tables": "table"}
+    many = 300  # 20 ms each in the dashboard's database
 
     @pytest.fixture(autouse=True)
     def _dashboard(self) -> None:
