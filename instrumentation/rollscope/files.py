@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["replace_file", "room", "sync_folder"]
+__all__ = ["free_bytes", "replace_file", "room", "sync_folder"]
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -31,6 +31,12 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def free_bytes(folder: Path) -> int:
+    """Return how much is free where `folder` lies, for whoever is not root. Raises `OSError`."""
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize
 
 
 def room(folder: Path) -> str:

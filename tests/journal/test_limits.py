@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rollscope.files import free_bytes
 from rollscope.journal import Entry, Journal, LogReader
+from rollscope.journal._segment import Segment
 
 ReadAll = Callable[..., list[Entry]]
 LIMIT = 1 << 20
@@ -97,12 +102,17 @@ def test_small_limit_gets_small_segments(tmp_path: Path) -> None:
     journal.close()
 
 
-def test_run_records_do_with_little(tmp_path: Path) -> None:
-    """Where only a small segment has room, run records take one, before anything is pushed out for them; others are refused."""
-    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=512 << 10)
+def test_a_small_segment_where_the_usual_one_has_no_room(tmp_path: Path) -> None:
+    """Near the limit records go on in small segments, before run records push anything out."""
+    limit = 16 << 20
+    journal = Journal(tmp_path, meta={}, limit=limit)
+    fill(journal, 1, 10_000)
+    assert 0.9 * limit - (256 << 10) < disk_usage(tmp_path) <= 0.9 * limit
+    while disk_usage(tmp_path) <= limit - (256 << 10):
+        assert journal.append(b"r" * 10_000, 0) > 0
 
-    assert [journal.append(b"x" * 1000, lane) for lane in (1, 0, 2)] == [1, 2, -1]
-    assert journal.counters().dropped == {"refused tokens: byte limit": 1}
+    assert journal.counters().dropped == {"refused spans: byte limit": 1}
+    assert disk_usage(tmp_path) <= limit
     journal.close()
 
 
@@ -142,27 +152,95 @@ def test_full_disk(small_disk: Path, read_all: ReadAll, monkeypatch: pytest.Monk
 
 
 @pytest.mark.reliability
-def test_nearly_full_disk(small_disk: Path) -> None:
-    """Run records get in where there is no room for the segment that they usually have."""
-    journal = Journal(small_disk / "log", meta={})
+def test_run_records_push_out_others_on_a_full_disk(small_disk: Path, read_all: ReadAll) -> None:
+    """Where the disk is smaller than the byte limit, run records are kept at the cost of spans all the same."""
+    journal = Journal(small_disk, meta={}, segment_bytes=65536)
+    spans = fill(journal, 1)
+    runs = sum(journal.append(b"r" * 1000, 0) > 0 for _ in range(500))
+    left = len(read_all(LogReader(small_disk), 1))
 
-    assert [journal.append(b"x" * 1000, lane) for lane in (1, 0)] == [-1, 1]
-    assert journal.counters().dropped == {"refused spans: disk full": 1}
+    assert runs == 500
+    assert journal.counters().dropped == {"refused spans: disk full": 1, "evicted spans": spans - left}
     journal.close()
 
 
 @pytest.mark.reliability
-def test_file_size_limit(tmp_path: Path) -> None:
-    """A quota that forbids growing files (`ulimit -f`) is counted, not raised, and kills nobody."""
+def test_a_disk_without_room_for_usual_segments(small_disk: Path) -> None:
+    """Records of every lane get in, in small ones."""
+    journal = Journal(small_disk / "log", meta={})
+
+    assert [journal.append(b"x" * 1000, lane) for lane in (2, 1, 0)] == [1, 2, 3]
+    assert journal.counters().dropped == {}
+    journal.close()
+
+
+@pytest.mark.reliability
+def test_what_is_kept_free(small_disk: Path) -> None:
+    """No segment is made of what is left to others."""
+    journal = Journal(small_disk / "log", meta={}, segment_bytes=65536, keep_free=512 << 10)
+    fill(journal, 0)
+
+    assert journal.counters().dropped == {"refused run records: disk full": 1}
+    assert 512 << 10 <= free_bytes(small_disk) < (512 + 64) << 10
+    journal.close()
+
+
+@pytest.mark.reliability
+@pytest.mark.parametrize(
+    ("most", "printed"), [(1 << 20, "1 2 {}"), (64 << 10, "-1 -1 {'refused run records: EFBIG': 1, 'refused spans: EFBIG': 1}")]
+)
+def test_file_size_limit(most: int, printed: str, tmp_path: Path) -> None:
+    """A quota that forbids growing files (`ulimit -f`) is counted where a small segment is too large too, not raised, and kills nobody."""
     program = (
         "import resource, sys\nfrom pathlib import Path\nfrom rollscope.journal import Journal\n"
         "journal = Journal(Path(sys.argv[1]), meta={})\n"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
         "print(journal.append(b'x', 0), journal.append(b'x', 1), journal.counters().dropped)\n"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "1 -1 {'refused spans: EFBIG': 1}\n"
+    assert done.stdout == f"{printed}\n"
+
+
+@pytest.mark.parametrize("lane", [0, 1, 2])
+@pytest.mark.parametrize("why", ["no descriptor is left", "the folder is gone"])
+def test_at_the_limit_where_the_folder_cannot_be_listed(lane: int, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log that cannot look whether readers made room refuses and counts; nothing is raised."""
+    folder = tmp_path / "log"
+    journal = Journal(folder, meta={}, limit=LIMIT, segment_bytes=16384)
+    fill(journal, 2), fill(journal, 1), fill(journal, 0)
+    before = sum(journal.counters().dropped.values())
+    for state in journal._lanes:
+        monkeypatch.setattr(state, "refused_until", 0.0)
+    if why == "the folder is gone":
+        shutil.rmtree(folder)
+    else:
+        monkeypatch.setattr(os, "scandir", _no_descriptor)
+
+    assert [journal.append(b"x" * 20_000, lane), journal.hold(b"x" * 20_000, 1)] == [-1, None]
+    assert sum(journal.counters().dropped.values()) > before
+    journal.close()
+
+
+def _no_descriptor(folder: object) -> None:
+    raise OSError(errno.EMFILE, "no descriptor", folder)
+
+
+def test_what_is_being_made_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane that looks at the folder while another one's file is being made knows of it."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=400 << 10)
+    create, others = Segment.create, []
+
+    def slowly(folder: Path, lane: int, *more: Any) -> Segment:
+        if lane == 1:
+            others.extend(journal.append(b"x" * 300_000, 0) for _ in range(2))
+        return create(folder, lane, *more)
+
+    monkeypatch.setattr(Segment, "create", slowly)
+    assert journal.append(b"x" * 300_000, 1) > 0
+    assert [number > 0 for number in others] == [True, False]
+    assert disk_usage(tmp_path) <= LIMIT
+    journal.close()
 
 
 def test_folder_deleted_under_the_writer(tmp_path: Path) -> None:

@@ -394,6 +394,17 @@ def test_an_exception_that_cannot_be_looked_at_goes_its_way(lenient: Memory) -> 
     assert lenient.journal.failed == {"exception": 1}
 
 
+def test_a_journal_that_raises_does_so_to_nobody(lenient: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever goes wrong when a span is written: the program goes on, and the span is counted as lost."""
+
+    def broken(*_: object) -> int:
+        raise OSError("no descriptor is left")
+
+    with lenient.recorder.start_span("work"):
+        monkeypatch.setattr(lenient.recorder, "append", broken)
+    assert lenient.journal.dropped == {"span": 1}
+
+
 def test_many_attributes_too_many_read_the_span_back_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A map of thousands stands at the beginning of the span; each further attribute must not cost reading it again."""
     from rollscope.recorder import span as module

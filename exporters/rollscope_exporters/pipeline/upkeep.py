@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rollscope.files import free_bytes, room
+
 from ..positions import read_workers
 from ..store import Store
 from .engine import Pipeline
@@ -19,6 +21,10 @@ _BETWEEN_LOOKS, _WHEN_FULL = 10 * SECOND, SECOND
 """Between two looks at what can be deleted."""
 _AT_MOST = 2
 """Times the limit of the store, whatever holds the space."""
+_KEPT_FREE = 32 << 20
+"""Bytes of the disk that the store does not grow into: backends need some to work off what it holds, and it to forget that."""
+
+_PAGES = "SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -51,6 +57,8 @@ class Upkeep:
         self._wanted = wanted
         self._still_alive = still_alive
         self._looked = self._forgot = 0
+        self._short = False
+        """Whether the disk is what the store waits for."""
 
     def begin_anew(self) -> None:
         """Be due at once: the clock was set back."""
@@ -61,7 +69,7 @@ class Upkeep:
         since = now - self._looked
         if since < _WHEN_FULL:
             return
-        full = self._size() > self._settings.store_bytes
+        full = self._taken() > 1
         if since < _BETWEEN_LOOKS and not full:
             return
         self._looked = now
@@ -84,11 +92,21 @@ class Upkeep:
 
         Where every backend has everything, what is left goes with time, and in whole blocks: until twice the limit nothing waits for that.
         """
-        over = self._size() / self._settings.store_bytes
-        if over <= 1:
+        taken = self._taken()
+        if taken <= 1:
             return False
-        return over > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
+        return taken > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
 
-    def _size(self) -> int:
-        query = "SELECT (page_count - freelist_count) * page_size FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-        return int(self._store.db.execute(query).fetchone()[0])
+    def _taken(self) -> float:
+        """Return what the store takes as a part of what it may: of its limit, or of what the disk has room for if that is less."""
+        pages, unused, size = self._store.db.execute(_PAGES).fetchone()
+        try:
+            most = pages * size + free_bytes(self._storage) - _KEPT_FREE
+        except OSError:
+            most = self._settings.store_bytes
+        taken = (pages - unused) * size
+        if (short := most < min(self._settings.store_bytes, taken)) is not self._short:
+            self._short = short
+            said = f"{room(self._storage)}, and {_KEPT_FREE >> 20} are left to the backends: what arrives waits in the inbox"
+            log.warning("the disk under %s is nearly full: %s", self._storage, said) if short else log.info("the store has room again")
+        return float(taken / max(min(most, self._settings.store_bytes), 1))

@@ -19,6 +19,9 @@ INBOX_LANE = 0
 _SEGMENT = 32 << 20
 """Bytes of a segment: room for many requests, and quick to be given back."""
 
+_KEPT_FREE = 2
+"""Segments' worth of the disk that are left to the store and the backends: without room they could not work off what is here."""
+
 log = logging.getLogger("rollscope.receiver")
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -36,7 +39,9 @@ class Inbox:
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._segment = min(_SEGMENT, limit // 8)
-        self._journal = Journal(folder, meta={"kind": "inbox"}, limit=limit, segment_bytes=self._segment, fsync=True)
+        keep_free = _KEPT_FREE * self._segment
+        self._needs = self._segment + keep_free
+        self._journal = Journal(folder, meta={"kind": "inbox"}, limit=limit, segment_bytes=self._segment, fsync=True, keep_free=keep_free)
         self._limit = limit
         self._why = ""
         """Why the last request found no room; empty when it did."""
@@ -63,7 +68,7 @@ class Inbox:
         why = self._journal.refusal(INBOX_LANE)
         folder = self._journal.folder
         if why == "disk full":
-            said = f"the disk under {folder} is full: {room(folder)}; with {self._segment >> 20} MiB and more it goes on by itself"
+            said = f"the disk under {folder} is full: {room(folder)}; with {self._needs >> 20} MiB and more it goes on by itself"
         elif why == "byte limit":
             said = (
                 f"the inbox {folder} is full: {self._limit >> 20} MiB wait to be processed (limits.inbox); "

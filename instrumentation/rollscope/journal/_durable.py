@@ -8,8 +8,8 @@ from ._lane import Lane
 from ._segment import Segment
 
 
-def sync_segments(current: Iterable[object], lanes: Iterable[Lane], resize: Callable[[int], None]) -> None:
-    """Sync what was appended to `current` and to finished segments, then let go of the latter. Raises `OSError`."""
+def sync_segments(current: Iterable[object], lanes: Iterable[Lane], cut: Callable[[Segment], None]) -> None:
+    """Sync what was appended to `current` and to finished segments, then cut and let go of the latter. Raises `OSError`."""
     retired = [(lane, segment) for lane in lanes for segment in [*lane.retired]]
     for segment in (*(segment for _, segment in retired), *(segment for segment in current if isinstance(segment, Segment))):
         at = segment.at
@@ -18,5 +18,5 @@ def sync_segments(current: Iterable[object], lanes: Iterable[Lane], resize: Call
             segment.synced = at
     for lane, segment in retired:
         lane.retired.remove(segment)
-        resize(segment.capacity - segment.shrink())
+        cut(segment)
         segment.release()

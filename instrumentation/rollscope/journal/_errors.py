@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+from typing import Final
+
+DISK_FULL: Final = "disk full"
 
 
 class JournalError(Exception):
@@ -12,5 +15,5 @@ class JournalError(Exception):
 def cause(error: OSError) -> str:
     """Name what the disk refused."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "disk full"
+        return DISK_FULL
     return errno.errorcode.get(error.errno or 0, "i/o error")

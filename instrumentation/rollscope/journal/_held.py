@@ -122,8 +122,9 @@ class Held:
         try:
             data = _create(self._folder / f"o{number:08d}.held", header, capacity)
         except OSError as error:
-            self._space.give_back(capacity)
+            self._space.cancel(capacity)
             return self._refuse(cause(error))
+        self._space.made(capacity)
         words, free, first = memoryview(data).cast("Q"), self._free[kind], len(header)
         self._maps.append((words, data))
         self._bytes += capacity

@@ -10,7 +10,6 @@ from typing import Final
 from ._format import HEADER_SIZE, aligned
 from ._segment import Segment, capacity_for
 
-_LEAST: Final = 256 << 10
 RETRY_AFTER: Final = 0.25
 """Seconds during which a lane that was refused space does not ask again."""
 
@@ -28,7 +27,7 @@ class Full:
 class Lane:
     """Segment numbers, the spare and the refusals of one priority. Whoever changes it holds `rolling`."""
 
-    def __init__(self, lane: int, usual: int, meta: bytes, number: int) -> None:
+    def __init__(self, lane: int, usual: int, least: int, meta: bytes, number: int) -> None:
         self.lane = lane
         self.number = number
         self.spare: Segment | None = None
@@ -38,6 +37,7 @@ class Lane:
         self.refused_until = 0.0
         self.refused_why = ""
         self._usual = usual
+        self._least = min(least, usual)
         self._meta_overhead = aligned(HEADER_SIZE + len(meta))
 
     def capacity(self, size: int) -> int:
@@ -45,8 +45,8 @@ class Lane:
         return capacity_for(size, self._usual, self._meta_overhead)
 
     def least(self, size: int) -> int:
-        """Return bytes of the smallest segment to do with in need, in which a record of `size` bytes fits."""
-        return capacity_for(size, min(self._usual, _LEAST), self._meta_overhead)
+        """Return bytes of the smallest segment to do with, in which a record of `size` bytes fits."""
+        return capacity_for(size, self._least, self._meta_overhead)
 
     def refusal(self) -> str:
         """Return why this lane gets no space now; empty when it may ask."""
@@ -58,11 +58,11 @@ class Lane:
         self.refused_until = time.monotonic() + RETRY_AFTER
         return why
 
-    def close_retired(self, resize: Callable[[int], None]) -> None:
-        """Cut and release finished segments; `resize` is told how much smaller each became."""
+    def close_retired(self, cut: Callable[[Segment], None]) -> None:
+        """Cut and release finished segments."""
         while self.retired:
             segment = self.retired.pop()
-            resize(segment.capacity - segment.shrink())
+            cut(segment)
             segment.release()
 
     def drop_spare(self) -> bool:

@@ -7,11 +7,14 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ._acked import read_acked
 from ._format import HEADER_SIZE, Position, parse_name, unpack_header
 from ._scan import records
+
+if TYPE_CHECKING:
+    from ._segment import Segment
 
 SHARE: Final = (1.0, 0.9, 0.7)
 """Part of the limit that each lane may fill: tokens stop first, run records last."""
@@ -42,41 +45,57 @@ class Space:
     in between, readers delete what they acknowledged."""
 
     def __init__(self, folder: Path, limit: int) -> None:
+        """Raises `OSError` when `folder` cannot be listed."""
         self.limit = limit
         self._folder = folder
-        self._used = 0
+        self._on_disk = _size_of(folder)
+        self._reserved = 0
+        """Bytes of files that are being made: a listing may not show them yet."""
         self._lock = threading.RLock()
-        self.recount()
-
-    def recount(self) -> None:
-        """List the folder anew."""
-        with self._lock:
-            self._used = sum(size for _, size in _files(self._folder))
 
     def take(self, lane: int, size: int) -> bool:
-        """Reserve `size` bytes for `lane`; False when its share is full."""
-        allowed = self.limit * SHARE[lane]
+        """Reserve `size` bytes for `lane`; False when its share is full. Say `made` or `cancel` next."""
+        most = self.limit * SHARE[lane] - size
         with self._lock:
-            if self._used + size > allowed:
-                self.recount()
-                if self._used + size > allowed:
+            if self._on_disk + self._reserved > most:
+                with contextlib.suppress(OSError):  # no descriptor is left, or the folder is gone: what was known holds
+                    self._on_disk = _size_of(self._folder)
+                if self._on_disk + self._reserved > most:
                     return False
-            self._used += size
+            self._reserved += size
             return True
 
-    def give_back(self, size: int) -> None:
-        """Return bytes that were reserved and are not on disk."""
+    def made(self, size: int) -> None:
+        """Say that what was reserved is on disk."""
         with self._lock:
-            self._used -= size
+            self._reserved -= size
+            self._on_disk += size
+
+    def cancel(self, size: int) -> None:
+        """Return what was reserved and never came to be on disk."""
+        with self._lock:
+            self._reserved -= size
+
+    def cut(self, segment: Segment) -> None:
+        """Give back what a finished segment did not need; nobody lists the folder meanwhile, or it would be given back twice."""
+        with self._lock:
+            self._on_disk -= segment.capacity - segment.shrink()
 
     def victims(self) -> Iterator[Victim]:
         """Yield segments that run records may push out: oldest tokens first, then oldest spans."""
-        acked = read_acked(self._folder)
-        names = [(parsed, name) for name, _ in _files(self._folder) if (parsed := parse_name(name)) and parsed[0] == "p"]
+        try:
+            names = [(parsed, name) for name, _ in _files(self._folder) if (parsed := parse_name(name)) and parsed[0] == "p"]
+        except OSError:
+            return
         for lane in (2, 1):
             for (_, _, number), name in sorted(item for item in names if item[0][1] == lane):
-                sent = acked[lane].position if lane in acked else Position(0, 0)
+                acked = read_acked(self._folder).get(lane)  # anew, as a reader goes on meanwhile
+                sent = acked.position if acked else Position(0, 0)
                 yield Victim(self._folder / name, lane, sent.offset if sent.number == number else 0)
+
+
+def _size_of(folder: Path) -> int:
+    return sum(size for _, size in _files(folder))
 
 
 def _files(folder: Path) -> Iterator[tuple[str, int]]:

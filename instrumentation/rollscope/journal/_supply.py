@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
+from ..files import free_bytes
 from ._counters import CountersPage
-from ._errors import cause
+from ._errors import DISK_FULL, cause
 from ._format import PAGE
 from ._lane import Lane
 from ._segment import Segment
@@ -16,6 +18,10 @@ from ._space import Space
 LANE_NAMES: Final = ("run records", "spans", "tokens")
 _USUAL: Final = (4 << 20, 4 << 20, 8 << 20)
 _BYTE_LIMIT: Final = "byte limit"
+_NO_ROOM: Final = frozenset({_BYTE_LIMIT, DISK_FULL})
+"""Refusals that removing something may help against."""
+LEAST: Final = 256 << 10
+"""Bytes of a segment where the usual one has no room."""
 
 
 def usual_capacity(lane: int, limit: int) -> int:
@@ -26,11 +32,12 @@ def usual_capacity(lane: int, limit: int) -> int:
 class Supply:
     """Makes segments of one log. Whoever asks for a lane's holds its `rolling`."""
 
-    def __init__(self, folder: Path, meta: bytes, space: Space, counters: CountersPage) -> None:
+    def __init__(self, folder: Path, meta: bytes, space: Space, counters: CountersPage, keep_free: int) -> None:
         self._folder = folder
         self._meta = meta
         self._space = space
         self._counters = counters
+        self._keep_free = keep_free
         self.made = 0
         """Files made so far: their folder has to be synced as well."""
 
@@ -40,25 +47,24 @@ class Supply:
         return None if isinstance(made, str) else made
 
     def next(self, lane: Lane, size: int, in_use: Collection[Path]) -> Segment | str:
-        """Make a segment for a record of `size` bytes, or say why not. Run records push out others, except segments `in_use`."""
+        """Make a segment for a record of `size` bytes, or say why not.
+
+        Where the usual one has no room, a small one may. Run records then remove tokens and spans, except segments `in_use`.
+        """
         if why := lane.refusal():
             return why
-        made = self._try(lane, lane.capacity(size))
-        if lane.lane == 0 and isinstance(made, str):
-            made = self._try_hard(lane, lane.least(size), in_use)
-        return lane.refuse(made) if isinstance(made, str) else made
-
-    def _try_hard(self, lane: Lane, capacity: int, in_use: Collection[Path]) -> Segment | str:
-        """Do with little, and remove tokens, then spans, until that much may be taken."""
-        made = self._try(lane, capacity)
-        for victim in self._space.victims() if made == _BYTE_LIMIT else ():
+        usual, least = lane.capacity(size), lane.least(size)
+        made = self._try(lane, usual)
+        if isinstance(made, str) and least < usual:
+            made = self._try(lane, least)
+        for victim in self._space.victims() if lane.lane == 0 and made in _NO_ROOM else ():
             if victim.path in in_use:
                 continue
             self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
-            made = self._try(lane, capacity)
-            if made != _BYTE_LIMIT:
+            made = self._try(lane, least)
+            if made not in _NO_ROOM:
                 break
-        return made
+        return lane.refuse(made) if isinstance(made, str) else made
 
     def _try(self, lane: Lane, capacity: int) -> Segment | str:
         if not self._space.take(lane.lane, capacity):
@@ -66,14 +72,14 @@ class Supply:
         try:
             return self._create(lane, capacity)
         except OSError as error:
+            self._space.cancel(capacity)
             return cause(error)
 
     def _create(self, lane: Lane, capacity: int) -> Segment:
-        try:
-            segment = Segment.create(self._folder, lane.lane, lane.number + 1, capacity, self._meta)
-        except OSError:
-            self._space.give_back(capacity)
-            raise
+        if self._keep_free and free_bytes(self._folder) < capacity + self._keep_free:
+            raise OSError(errno.ENOSPC, "what is free is kept for others")
+        segment = Segment.create(self._folder, lane.lane, lane.number + 1, capacity, self._meta)
+        self._space.made(capacity)
         lane.number += 1
         self._counters.set_number(lane.lane, lane.number)
         self.made += 1

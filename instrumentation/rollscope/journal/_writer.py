@@ -26,7 +26,7 @@ from ._lane import Full, Lane
 from ._recovery import recover
 from ._segment import Segment
 from ._space import Space
-from ._supply import LANE_NAMES, Supply, usual_capacity
+from ._supply import LANE_NAMES, LEAST, Supply, usual_capacity
 
 FULL: Final = Full()
 
@@ -38,7 +38,8 @@ class Journal:
     child's copy is abandoned by itself: it refuses every record and leaves the parent's files alone.
 
     `meta` says whose log this is and is repeated in every segment; `limit` and `segment_bytes` are bytes; with `fsync` finished
-    segments stay at hand for `sync`. Raises `JournalError` when the folder cannot be used.
+    segments stay at hand for `sync`; no segment is made of the last `keep_free` bytes of the disk. Raises `JournalError` when the folder
+    cannot be used.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Journal:
         limit: int = 4 << 30,
         segment_bytes: int | None = None,
         fsync: bool = False,
+        keep_free: int = 0,
     ) -> None:
         require_little_endian()
         check_local(folder)
@@ -66,7 +68,7 @@ class Journal:
             self._counters = CountersPage(folder / "counters")
             past = recover(folder)
             self._space = Space(folder, limit)
-            self._supply = Supply(folder, self._meta, self._space, self._counters)
+            self._supply = Supply(folder, self._meta, self._space, self._counters, keep_free)
             self._held = Held(folder, self._meta, self._space, self.count)
         except OSError as error:
             raise JournalError(
@@ -77,7 +79,13 @@ class Journal:
         self._page = self._counters.words
         self._asides = itertools.count(past.aside + 1)
         self._lanes = [
-            Lane(lane, segment_bytes or usual_capacity(lane, limit), self._meta, max(past.numbers[lane], self._counters.number(lane)))
+            Lane(
+                lane,
+                segment_bytes or usual_capacity(lane, limit),
+                segment_bytes or LEAST,
+                self._meta,
+                max(past.numbers[lane], self._counters.number(lane)),
+            )
             for lane in range(LANES)
         ]
         self._fill_box()
@@ -221,7 +229,7 @@ class Journal:
         for retired in lane.retired if self._fsync else ():
             with contextlib.suppress(OSError):  # whoever needs to know has called `sync`
                 retired.sync()
-        lane.close_retired(self._space.give_back)
+        lane.close_retired(self._space.cut)
 
     def abandon(self) -> None:
         """Forget the log without touching it: for a forked child, whose locks may be held by threads that it does not have."""
@@ -290,7 +298,7 @@ class Journal:
             try:
                 why = self._make_room(state, len(payload))
                 if not self._fsync:
-                    state.close_retired(self._space.give_back)
+                    state.close_retired(self._space.cut)
             finally:
                 state.busy = False
         return self._refuse(lane, why, over) if why else self.append(payload, lane, over)
@@ -345,10 +353,11 @@ class Journal:
         try:
             sequence = write_aside(self.folder, lane, next(self._asides), self._meta, payload, lambda: self._draw(over), fsync=self._fsync)
         except OSError as error:
-            self._space.give_back(size)
+            self._space.cancel(size)
             return self._refuse(lane, cause(error), over)
         except ValueError:  # closed meanwhile
             return -1
+        self._space.made(size)
         self._asides_made += 1
         if over is not None:
             release(over)
@@ -369,7 +378,7 @@ class Journal:
 
     def _sync(self) -> None:
         made = self._supply.made + self._asides_made
-        sync_segments([*self._current], self._lanes, self._space.give_back)
+        sync_segments([*self._current], self._lanes, self._space.cut)
         if made != self._folder_synced:
             self._counters.flush()
             sync_folder(self.folder)

@@ -230,6 +230,9 @@ class Span(trace.Span):
         except REFUSED as error:
             pass_on(error)
             number = self._end_whole(end)
+        except Exception as error:  # noqa: BLE001  # the gate of this call
+            swallow(error, "span", "dropped")
+            return
         if number > 0 and self.tally is not None:
             next(self.tally)
 

@@ -15,7 +15,7 @@ import pytest
 from rollscope import vocabulary as v
 from rollscope.journal import Journal, LogReader
 from rollscope_exporters.child import After
-from rollscope_exporters.pipeline import Pipeline, PipelineSettings
+from rollscope_exporters.pipeline import Pipeline, PipelineSettings, upkeep
 from rollscope_exporters.pipeline.loop import Loop
 from rollscope_exporters.pipeline.settings import HOUR
 from rollscope_exporters.records import RunFinished, StepMetrics
@@ -188,6 +188,27 @@ def test_a_full_store_lets_the_inbox_wait(tmp_path: Path, delivered: bool, limit
     fill(tmp_path, 5, bridge.now)
     assert bridge.loop().turn() is not waits
     assert (LogReader(tmp_path / "inbox").pending_bytes() > 0) is waits
+
+
+def test_a_nearly_full_disk_lets_the_inbox_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """The last of it is left to backends that work off what is in the store; said once, and over when there is room again."""
+    caplog.set_level("INFO", "rollscope.pipeline")
+    bridge = Bridge(tmp_path)
+    with process() as worker:
+        run_through(worker)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
+    fill(tmp_path, 5, bridge.now)
+    loop, free = bridge.loop(), [20 << 20]
+    monkeypatch.setattr(upkeep, "free_bytes", lambda folder: free[0])
+    assert [loop.turn(), loop.turn()] == [False, False]
+    assert LogReader(tmp_path / "inbox").pending_bytes() > 0
+    free[0] = 60 << 20
+    drain(loop)
+    assert LogReader(tmp_path / "inbox").drained()
+    first, second = [record.getMessage() for record in caplog.records if "disk" in record.getMessage() or "room" in record.getMessage()]
+    assert first.startswith(f"the disk under {tmp_path} is nearly full: ")
+    assert first.endswith("and 32 are left to the backends: what arrives waits in the inbox")
+    assert second == "the store has room again"
 
 
 def test_a_full_store_lets_go_at_once_of_what_is_delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

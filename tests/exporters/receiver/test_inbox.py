@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rollscope.journal import JournalError, LogReader
+from rollscope.journal import JournalError, LogReader, _supply
 from rollscope_exporters.receiver import INBOX_LANE, Inbox
 from rollscope_exporters.receiver._inbox import InboxFullError
 
@@ -155,10 +155,23 @@ async def test_a_full_disk_is_named_and_its_end_noticed(
             await inbox.put("traces", b"x" * (1200 << 10))
     said = str(refused.value)
     assert said.startswith(f"the disk under {tmp_path / 'inbox'} is full: ")
-    assert "MiB are free there; with 1 MiB and more it goes on by itself" in said
+    assert "MiB are free there; with 3 MiB and more it goes on by itself" in said
     await asyncio.sleep(1.1)
     await inbox.put("traces", b"x" * (1200 << 10))
     assert [record.getMessage() for record in caplog.records] == [said, "the inbox takes requests again"]
+    await inbox.close()
+
+
+async def test_the_last_of_a_disk_is_left_to_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two segments' worth are not taken: without room the store could not work off what is here."""
+    inbox = Inbox(tmp_path / "inbox", 8 << 20)
+    monkeypatch.setattr(_supply, "free_bytes", lambda folder: (3 << 20) - 1)
+    with pytest.raises(InboxFullError, match="with 3 MiB and more"):
+        await inbox.put("traces", b"x" * 100)
+    await inbox.close()
+    inbox = Inbox(tmp_path / "inbox", 8 << 20)
+    monkeypatch.setattr(_supply, "free_bytes", lambda folder: 3 << 20)
+    await inbox.put("traces", b"x" * 100)
     await inbox.close()
 
 
