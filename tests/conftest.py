@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-_FIXTURES = ("mlflow_server", "postgres", "mariadb", "s3", "mlflow_company", "chromium", "collector")
+_FIXTURES = ("mlflow_server", "postgres", "mariadb", "s3", "mlflow_company", "chromium", "collector", "small_disk")
 """Files below `fixtures`; one that another imports from stands before it."""
 
 pytest_plugins = ["rollscope.testing.plugin", "tests.distribution", *(f"tests.fixtures.{name}" for name in _FIXTURES)]

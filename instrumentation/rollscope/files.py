@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["free_bytes", "replace_file", "room", "sync_folder"]
+__all__ = ["Disk", "disk", "replace_file", "room", "sync_folder"]
 
 
 def replace_file(path: Path, content: bytes, *, durable: bool = False) -> None:
@@ -33,17 +35,24 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def free_bytes(folder: Path) -> int:
-    """Return how much is free where `folder` lies, for whoever is not root. Raises `OSError`."""
+class Disk(NamedTuple):
+    """Bytes of a file system; without bound where it does not say."""
+
+    free: int
+    """For whoever is not root."""
+    whole: int
+
+
+def disk(folder: Path) -> Disk:
+    """Return what there is where `folder` lies. Raises `OSError`."""
     found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    return Disk(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize) if found.f_blocks else Disk(sys.maxsize, sys.maxsize)
 
 
 def room(folder: Path) -> str:
     """Return how much is free where `folder` lies, for people; empty when the system does not say."""
     try:
-        found = os.statvfs(folder)
+        found = disk(folder)
     except OSError:
         return ""
-    free, whole = found.f_bavail * found.f_frsize / (1 << 20), found.f_blocks * found.f_frsize / (1 << 20)
-    return f"{free:.0f} MiB of {whole:.0f} MiB are free there"
+    return f"{found.free >> 20} MiB of {found.whole >> 20} MiB are free there" if found.whole < sys.maxsize else ""

@@ -402,7 +402,7 @@ def test_a_journal_that_raises_does_so_to_nobody(lenient: Memory, monkeypatch: p
 
     with lenient.recorder.start_span("work"):
         monkeypatch.setattr(lenient.recorder, "append", broken)
-    assert lenient.journal.dropped == {"span": 1}
+    assert lenient.journal.dropped == {"record": 1}
 
 
 def test_many_attributes_too_many_read_the_span_back_once(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ _REMEMBERED = 50_000
 _TOGETHER = 20
 """Traces that one query asks for, at most."""
 _QUERIES = [f"SELECT trace, meta FROM traces WHERE open = 0 AND trace IN ({', '.join('?' * asked)})" for asked in range(_TOGETHER + 1)]
-"""By the number of traces; a text of its own for each number, as SQLite keeps what it has prepared."""
+"""By the number of traces: few texts, as the `sqlite3` module keeps a statement prepared by its text."""
 
 
 class DeliveredTrace(msgspec.Struct, array_like=True):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rollscope.files import free_bytes, room
+from rollscope.files import disk, room
 
 from ..positions import read_workers
 from ..store import Store
@@ -22,9 +22,7 @@ _BETWEEN_LOOKS, _WHEN_FULL = 10 * SECOND, SECOND
 _AT_MOST = 2
 """Times the limit of the store, whatever holds the space."""
 _KEPT_FREE = 32 << 20
-"""Bytes of the disk that the store does not grow into: backends need some to work off what it holds, and it to forget that."""
-
-_PAGES = "SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+"""Bytes of the disk, or a sixteenth if that is less, that the store does not grow into: backends need some to work off what it holds."""
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -58,7 +56,7 @@ class Upkeep:
         self._still_alive = still_alive
         self._looked = self._forgot = 0
         self._short = False
-        """Whether the disk is what the store waits for."""
+        """Whether the disk has no room for a larger store."""
 
     def begin_anew(self) -> None:
         """Be due at once: the clock was set back."""
@@ -69,7 +67,7 @@ class Upkeep:
         since = now - self._looked
         if since < _WHEN_FULL:
             return
-        full = self._taken() > 1
+        full = self._short or self._size() > self._settings.store_bytes
         if since < _BETWEEN_LOOKS and not full:
             return
         self._looked = now
@@ -88,25 +86,41 @@ class Upkeep:
             pipeline.forget(now)
 
     def full(self, now: int) -> bool:
-        """Return whether the store has reached its limit with records that some backend still needs; the inbox then waits.
+        """Return whether the inbox has to wait: the disk is nearly full, or the store is, of records that some backend still needs.
 
         Where every backend has everything, what is left goes with time, and in whole blocks: until twice the limit nothing waits for that.
         """
-        taken = self._taken()
-        if taken <= 1:
-            return False
-        return taken > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
+        self._look_at_disk()
+        over = self._size() / self._settings.store_bytes
+        if self._short or over <= 1:
+            return self._short
+        return over > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
 
-    def _taken(self) -> float:
-        """Return what the store takes as a part of what it may: of its limit, or of what the disk has room for if that is less."""
-        pages, unused, size = self._store.db.execute(_PAGES).fetchone()
+    def _look_at_disk(self) -> None:
+        """Note whether the store may grow, or has unused pages to write to, and say so when that changes."""
+        _, unused, size = self._pages()
         try:
-            most = pages * size + free_bytes(self._storage) - _KEPT_FREE
+            found = disk(self._storage)
         except OSError:
-            most = self._settings.store_bytes
-        taken = (pages - unused) * size
-        if (short := most < min(self._settings.store_bytes, taken)) is not self._short:
-            self._short = short
-            said = f"{room(self._storage)}, and {_KEPT_FREE >> 20} are left to the backends: what arrives waits in the inbox"
-            log.warning("the disk under %s is nearly full: %s", self._storage, said) if short else log.info("the store has room again")
-        return float(taken / max(min(most, self._settings.store_bytes), 1))
+            return
+        kept = min(_KEPT_FREE, found.whole // 16)
+        # Some more than that ends it, or it would come and go with each batch.
+        short = found.free + unused * size <= kept * (3 if self._short else 2) // 2
+        if short is self._short:
+            return
+        self._short = short
+        if short:
+            said = "the last %d MiB are left to the backends, so what arrives waits in the inbox"
+            log.warning(f"the disk under %s is nearly full: %s, {said}", self._storage, room(self._storage), kept >> 20)
+        else:
+            log.info("the disk under %s has room again", self._storage)
+
+    def _size(self) -> int:
+        pages, unused, size = self._pages()
+        return (pages - unused) * size
+
+    def _pages(self) -> tuple[int, int, int]:
+        """Return the pages of the store, those of them that hold nothing, and the bytes of one."""
+        query = "SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+        pages, unused, size = self._store.db.execute(query).fetchone()
+        return pages, unused, size

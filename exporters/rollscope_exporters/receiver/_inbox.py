@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from rollscope.files import room
-from rollscope.journal import Journal, JournalError
+from rollscope.files import disk, room
+from rollscope.journal import BYTE_LIMIT, DISK_FULL, Journal, JournalError
 
 INBOX_LANE = 0
 """One lane keeps the order of arrival, and lane 0 is never given up for another."""
@@ -19,8 +19,9 @@ INBOX_LANE = 0
 _SEGMENT = 32 << 20
 """Bytes of a segment: room for many requests, and quick to be given back."""
 
-_KEPT_FREE = 2
-"""Segments' worth of the disk that are left to the store and the backends: without room they could not work off what is here."""
+_KEPT_FREE = 64 << 20
+"""Bytes of the disk, or an eighth if that is less, that are left to the store and the backends: without room they could not work off
+what is here."""
 
 log = logging.getLogger("rollscope.receiver")
 _encode = msgspec.msgpack.Encoder().encode
@@ -39,9 +40,10 @@ class Inbox:
 
     def __init__(self, folder: Path, limit: int) -> None:
         self._segment = min(_SEGMENT, limit // 8)
-        keep_free = _KEPT_FREE * self._segment
-        self._needs = self._segment + keep_free
-        self._journal = Journal(folder, meta={"kind": "inbox"}, limit=limit, segment_bytes=self._segment, fsync=True, keep_free=keep_free)
+        self._keep_free = _kept_free(folder)
+        self._journal = Journal(
+            folder, meta={"kind": "inbox"}, limit=limit, segment_bytes=self._segment, fsync=True, keep_free=self._keep_free
+        )
         self._limit = limit
         self._why = ""
         """Why the last request found no room; empty when it did."""
@@ -53,7 +55,7 @@ class Inbox:
         """Append `payload` and return when it is on disk. Raises InboxFullError; JournalError when the disk fails or the folder is gone."""
         entry = _encode((signal, time.time_ns(), payload))
         if self._journal.append(entry, INBOX_LANE) < 0:
-            raise InboxFullError(self._refused())
+            raise InboxFullError(self._refused(len(entry)))
         if self._why:
             log.info("the inbox takes requests again")
             self._why = ""
@@ -63,13 +65,17 @@ class Inbox:
             self._syncing = asyncio.create_task(self._sync_groups())
         await waiter
 
-    def _refused(self) -> str:
-        """Say why there is no room, what there is, and what to do; logs it when it is new."""
+    def _refused(self, size: int) -> str:
+        """Say why there is no room for `size` bytes, what there is, and what to do; logs it when it is new."""
         why = self._journal.refusal(INBOX_LANE)
         folder = self._journal.folder
-        if why == "disk full":
-            said = f"the disk under {folder} is full: {room(folder)}; with {self._needs >> 20} MiB and more it goes on by itself"
-        elif why == "byte limit":
+        if why == DISK_FULL:
+            kept, needed = self._keep_free >> 20, (max(self._segment, size) + self._keep_free) / (1 << 20)
+            said = (
+                f"the disk under {folder} has no room for the inbox: {room(folder)}, the last {kept} MiB are left to the store; "
+                f"with {needed:.0f} MiB and more it goes on by itself"
+            )
+        elif why == BYTE_LIMIT:
             said = (
                 f"the inbox {folder} is full: {self._limit >> 20} MiB wait to be processed (limits.inbox); "
                 "the store or a backend is behind, see `rollscope ledger` and bridge.log"
@@ -107,6 +113,11 @@ class Inbox:
         self._thread.shutdown()
         self._journal.sync()
         self._journal.close()
+
+
+def _kept_free(folder: Path) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    return min(_KEPT_FREE, disk(folder).whole // 8)
 
 
 def _settle(group: list[asyncio.Future[None]], error: JournalError | None) -> None:

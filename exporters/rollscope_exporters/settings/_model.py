@@ -103,7 +103,8 @@ class BridgeLimits(_Section):
     inbox: ByteSize = Field(
         default=ByteSize(20 << 30),
         ge=1 << 20,
-        description="Bytes accepted and not yet processed, and size of the store; beyond it senders are told to wait.",
+        description="Bytes accepted and not yet processed, and size of the store; "
+        "beyond it, and where the disk has less than 96 MiB free, senders are told to wait.",
     )
     journal: ByteSize = Field(
         default=ByteSize(4 << 30),

@@ -6,7 +6,7 @@ In: bytes, by priority. Out: the same bytes with their sequence numbers, in orde
 from ._alive import is_alive
 from ._counters import Counters
 from ._cursor import Entry
-from ._errors import JournalError
+from ._errors import BYTE_LIMIT, DISK_FULL, JournalError
 from ._filesystem import check_local
 from ._format import LANES, Position
 from ._held import Place
@@ -14,6 +14,8 @@ from ._reader import LogReader, list_logs
 from ._writer import Journal
 
 __all__ = [
+    "BYTE_LIMIT",
+    "DISK_FULL",
     "LANES",
     "Counters",
     "Entry",

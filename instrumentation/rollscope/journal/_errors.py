@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 from typing import Final
 
+BYTE_LIMIT: Final = "byte limit"
 DISK_FULL: Final = "disk full"
+"""Reasons of refusals for want of room."""
 
 
 class JournalError(Exception):

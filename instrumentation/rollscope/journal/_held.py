@@ -25,7 +25,7 @@ from typing import Final, NamedTuple, TypeAlias
 from ..checksum import checksum
 from ..descriptors import open_above
 from ._counters import Kind
-from ._errors import cause
+from ._errors import BYTE_LIMIT, cause
 from ._format import PAGE, pack_header, unpack_header
 from ._lane import RETRY_AFTER
 from ._mapping import map_file
@@ -117,14 +117,13 @@ class Held:
         capacity = -(-(len(header) + each * count) // PAGE) * PAGE
         if self._bytes + capacity > _MOST:
             return "too many at once"
-        if not self._space.take(_SHARE_OF, capacity):
-            return self._refuse("byte limit")
         try:
-            data = _create(self._folder / f"o{number:08d}.held", header, capacity)
+            with self._space.being_made(_SHARE_OF, capacity) as there_is_room:
+                if not there_is_room:
+                    return self._refuse(BYTE_LIMIT)
+                data = _create(self._folder / f"o{number:08d}.held", header, capacity)
         except OSError as error:
-            self._space.cancel(capacity)
             return self._refuse(cause(error))
-        self._space.made(capacity)
         words, free, first = memoryview(data).cast("Q"), self._free[kind], len(header)
         self._maps.append((words, data))
         self._bytes += capacity

@@ -45,7 +45,7 @@ class Lane:
         return capacity_for(size, self._usual, self._meta_overhead)
 
     def least(self, size: int) -> int:
-        """Return bytes of the smallest segment to do with, in which a record of `size` bytes fits."""
+        """Return bytes of a segment made where there is little room, in which a record of `size` bytes fits."""
         return capacity_for(size, self._least, self._meta_overhead)
 
     def refusal(self) -> str:

@@ -25,6 +25,7 @@ class Victim(NamedTuple):
 
     path: Path
     lane: int
+    size: int
     sent: int
     """Offset up to which a reader has acknowledged it."""
 
@@ -50,11 +51,26 @@ class Space:
         self._folder = folder
         self._on_disk = _size_of(folder)
         self._reserved = 0
-        """Bytes of files that are being made: a listing may not show them yet."""
+        """Bytes of files that are being made. A listing may show them or not: they count twice for that moment, never not at all."""
         self._lock = threading.RLock()
 
-    def take(self, lane: int, size: int) -> bool:
-        """Reserve `size` bytes for `lane`; False when its share is full. Say `made` or `cancel` next."""
+    @contextlib.contextmanager
+    def being_made(self, lane: int, size: int) -> Iterator[bool]:
+        """Reserve `size` bytes for what `lane` makes in the block; False when its share is full. An exception gives them back."""
+        reserved = 0
+        try:
+            if self._has_room(lane, size):
+                reserved = size
+            yield bool(reserved)
+        except BaseException:
+            with self._lock:
+                self._reserved -= reserved
+            raise
+        with self._lock:
+            self._reserved -= reserved
+            self._on_disk += reserved
+
+    def _has_room(self, lane: int, size: int) -> bool:
         most = self.limit * SHARE[lane] - size
         with self._lock:
             if self._on_disk + self._reserved > most:
@@ -65,33 +81,28 @@ class Space:
             self._reserved += size
             return True
 
-    def made(self, size: int) -> None:
-        """Say that what was reserved is on disk."""
-        with self._lock:
-            self._reserved -= size
-            self._on_disk += size
-
-    def cancel(self, size: int) -> None:
-        """Return what was reserved and never came to be on disk."""
-        with self._lock:
-            self._reserved -= size
-
     def cut(self, segment: Segment) -> None:
-        """Give back what a finished segment did not need; nobody lists the folder meanwhile, or it would be given back twice."""
+        """Give back what a finished segment did not need.
+
+        Nobody lists the folder meanwhile, or it would be given back twice; so whoever needs room waits, for milliseconds where the file
+        system does (`Segment.shrink`).
+        """
         with self._lock:
-            self._on_disk -= segment.capacity - segment.shrink()
+            unused = segment.capacity - segment.shrink()
+            self._on_disk -= unused
 
     def victims(self) -> Iterator[Victim]:
         """Yield segments that run records may push out: oldest tokens first, then oldest spans."""
         try:
-            names = [(parsed, name) for name, _ in _files(self._folder) if (parsed := parse_name(name)) and parsed[0] == "p"]
+            found = [(parsed, *file) for file in _files(self._folder) if (parsed := parse_name(file[0])) and parsed[0] == "p"]
         except OSError:
             return
         for lane in (2, 1):
-            for (_, _, number), name in sorted(item for item in names if item[0][1] == lane):
+            for (_, _, number), name, size in sorted(item for item in found if item[0][1] == lane):
                 acked = read_acked(self._folder).get(lane)  # anew, as a reader goes on meanwhile
                 sent = acked.position if acked else Position(0, 0)
-                yield Victim(self._folder / name, lane, sent.offset if sent.number == number else 0)
+                # A segment before the position is read and about to be deleted.
+                yield Victim(self._folder / name, lane, size, sent.offset if sent.number == number else size * (sent.number > number))
 
 
 def _size_of(folder: Path) -> int:

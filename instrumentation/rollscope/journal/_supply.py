@@ -7,9 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Final
 
-from ..files import free_bytes
+from ..files import disk
 from ._counters import CountersPage
-from ._errors import DISK_FULL, cause
+from ._errors import BYTE_LIMIT, DISK_FULL, cause
 from ._format import PAGE
 from ._lane import Lane
 from ._segment import Segment
@@ -17,8 +17,7 @@ from ._space import Space
 
 LANE_NAMES: Final = ("run records", "spans", "tokens")
 _USUAL: Final = (4 << 20, 4 << 20, 8 << 20)
-_BYTE_LIMIT: Final = "byte limit"
-_NO_ROOM: Final = frozenset({_BYTE_LIMIT, DISK_FULL})
+_NO_ROOM: Final = frozenset({BYTE_LIMIT, DISK_FULL})
 """Refusals that removing something may help against."""
 LEAST: Final = 256 << 10
 """Bytes of a segment where the usual one has no room."""
@@ -49,7 +48,7 @@ class Supply:
     def next(self, lane: Lane, size: int, in_use: Collection[Path]) -> Segment | str:
         """Make a segment for a record of `size` bytes, or say why not.
 
-        Where the usual one has no room, a small one may. Run records then remove tokens and spans, except segments `in_use`.
+        Where the usual one cannot be made, a small one is tried. Run records then push out others, except segments `in_use`.
         """
         if why := lane.refusal():
             return why
@@ -57,29 +56,36 @@ class Supply:
         made = self._try(lane, usual)
         if isinstance(made, str) and least < usual:
             made = self._try(lane, least)
-        for victim in self._space.victims() if lane.lane == 0 and made in _NO_ROOM else ():
+        if lane.lane == 0 and made in _NO_ROOM:
+            made = self._push_out(lane, least, in_use, made)
+        return lane.refuse(made) if isinstance(made, str) else made
+
+    def _push_out(self, lane: Lane, capacity: int, in_use: Collection[Path], made: Segment | str) -> Segment | str:
+        """Remove tokens, then spans, until a segment can be made; on a full disk, where others may take what is freed, only as much."""
+        freed = 0
+        for victim in self._space.victims():
+            if made == DISK_FULL and freed >= capacity:
+                break
             if victim.path in in_use:
                 continue
             self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
-            made = self._try(lane, least)
+            freed += victim.size
+            made = self._try(lane, capacity)
             if made not in _NO_ROOM:
                 break
-        return lane.refuse(made) if isinstance(made, str) else made
+        return made
 
     def _try(self, lane: Lane, capacity: int) -> Segment | str:
-        if not self._space.take(lane.lane, capacity):
-            return _BYTE_LIMIT
         try:
-            return self._create(lane, capacity)
+            with self._space.being_made(lane.lane, capacity) as there_is_room:
+                return self._create(lane, capacity) if there_is_room else BYTE_LIMIT
         except OSError as error:
-            self._space.cancel(capacity)
             return cause(error)
 
     def _create(self, lane: Lane, capacity: int) -> Segment:
-        if self._keep_free and free_bytes(self._folder) < capacity + self._keep_free:
+        if self._keep_free and disk(self._folder).free < capacity + self._keep_free:
             raise OSError(errno.ENOSPC, "what is free is kept for others")
         segment = Segment.create(self._folder, lane.lane, lane.number + 1, capacity, self._meta)
-        self._space.made(capacity)
         lane.number += 1
         self._counters.set_number(lane.lane, lane.number)
         self.made += 1

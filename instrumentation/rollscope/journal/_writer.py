@@ -18,7 +18,7 @@ from ._alive import AliveLock
 from ._aside import MOMENT, MOMENTS, aside_size, holder, write_aside
 from ._counters import Counters, CountersPage, Kind
 from ._durable import sync_segments
-from ._errors import JournalError, cause
+from ._errors import BYTE_LIMIT, JournalError, cause
 from ._filesystem import check_local
 from ._format import FOLD, LANES, MAX_RECORD, encode_meta, require_little_endian
 from ._held import END_FACTOR, Held, Place, release
@@ -37,9 +37,9 @@ class Journal:
     Thread-safe, and safe in a signal handler or finaliser that interrupts another append of the same thread. After a fork the
     child's copy is abandoned by itself: it refuses every record and leaves the parent's files alone.
 
-    `meta` says whose log this is and is repeated in every segment; `limit` and `segment_bytes` are bytes; with `fsync` finished
-    segments stay at hand for `sync`; no segment is made of the last `keep_free` bytes of the disk. Raises `JournalError` when the folder
-    cannot be used.
+    `meta` says whose log this is and is repeated in every segment. `limit` and `segment_bytes` are bytes; the latter holds for every
+    segment, also where there is little room. With `fsync` finished segments stay at hand for `sync`. `keep_free`: bytes of the
+    disk of which no segment is made. Raises `JournalError` when the folder cannot be used.
     """
 
     def __init__(
@@ -347,17 +347,17 @@ class Journal:
     def _append_aside(self, payload: bytes, lane: int, over: Place | None) -> int:
         if self._closed:
             return -1
-        size = aside_size(self._meta, payload)
-        if not self._space.take(lane, size):
-            return self._refuse(lane, "byte limit", over)
         try:
-            sequence = write_aside(self.folder, lane, next(self._asides), self._meta, payload, lambda: self._draw(over), fsync=self._fsync)
+            with self._space.being_made(lane, aside_size(self._meta, payload)) as there_is_room:
+                if not there_is_room:
+                    return self._refuse(lane, BYTE_LIMIT, over)
+                sequence = write_aside(
+                    self.folder, lane, next(self._asides), self._meta, payload, lambda: self._draw(over), fsync=self._fsync
+                )
         except OSError as error:
-            self._space.cancel(size)
             return self._refuse(lane, cause(error), over)
         except ValueError:  # closed meanwhile
             return -1
-        self._space.made(size)
         self._asides_made += 1
         if over is not None:
             release(over)

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from . import gate
 from .recorder import Recorder
 
-__all__ = ["current", "forget", "on_join", "restore", "snapshot", "use"]
+__all__ = ["active", "current", "forget", "looked", "on_join", "restore", "snapshot", "use"]
 
 active: Recorder | None = None
-"""What `current` returns once `looked` is true. Both are read where a call would cost too much; this module alone sets them."""
+"""What `current` returns once `looked` is true: for whom a call would cost too much. This module alone sets it."""
 looked = False
+"""Whether a recorder was given, or looked for in the environment; until then only `current` may be asked."""
 _joining = False
 _LONGEST = 5.0
 """Seconds that a thread waits for another one that joins: it may in turn wait for an import of the first."""

@@ -231,7 +231,8 @@ class Span(trace.Span):
             pass_on(error)
             number = self._end_whole(end)
         except Exception as error:  # noqa: BLE001  # the gate of this call
-            swallow(error, "span", "dropped")
+            # Its place stays taken: nobody knows whether the record came to be.
+            swallow(error, "record", "dropped")
             return
         if number > 0 and self.tally is not None:
             next(self.tally)
