@@ -194,6 +194,36 @@ def test_an_exception_while_a_file_is_made_costs_no_room(tmp_path: Path, monkeyp
     journal.close()
 
 
+def test_a_segment_that_another_lane_is_just_making_is_not_pushed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in use, or about to be, holds records to come: they would be gone with it, and nobody would count them."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=300 << 10)
+    create = Segment.create
+    pushed: list[int] = []
+
+    def slowly(folder: Path, lane: int, *more: Any) -> Segment:
+        made = create(folder, lane, *more)
+        if lane == 1:
+            pushed.extend(journal.append(b"r" * 200_000, 0) for _ in range(3))
+        return made
+
+    monkeypatch.setattr(Segment, "create", slowly)
+    assert journal.append(b"x" * 200_000, 1) > 0
+    assert -1 in pushed
+    assert [path.name for path in tmp_path.glob("p1-*.seg")] == ["p1-00000001.seg"]
+    journal.close()
+
+
+def test_a_record_for_which_there_is_never_room_costs_no_other(tmp_path: Path) -> None:
+    """It is larger than the limit: nothing is pushed out for it."""
+    journal = Journal(tmp_path, meta={}, limit=LIMIT, segment_bytes=65536)
+    fill(journal, 1)
+    before = journal.counters().dropped
+
+    assert journal.append(bytes(3 * LIMIT), 0) == -1
+    assert journal.counters().dropped == {**before, "refused run records: byte limit": 1}
+    journal.close()
+
+
 @pytest.mark.reliability
 def test_a_disk_without_room_for_usual_segments(small_disk: Path) -> None:
     """Records of every lane get in, in small ones."""

@@ -18,20 +18,20 @@ from .runs import Wanted
 from .settings import HOUR
 
 UNSTARTED = 24 * HOUR
-_STEP = 16 * totals.BLOCK
-"""Ids deleted in one transaction, so that a commit of the pipeline never waits long."""
+STEP = 16
+"""Blocks of ids deleted in one transaction, so that a commit of the pipeline never waits long."""
 
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def trim(store: Store, workers: Sequence[WorkerState], wanted: Wanted, now: int, keep: int) -> bool:
-    """Delete up to `_STEP` ids of delivered rows in whole blocks, none younger than `keep` ns; True when there is more to delete."""
+def trim(store: Store, workers: Sequence[WorkerState], wanted: Wanted, now: int, keep: int, step: int = STEP) -> bool:
+    """Delete up to `step` whole blocks of delivered rows, none younger than `keep` ns; True when there is more to delete."""
     with store.transaction() as db:
         _join(db, store, workers)
     start = store.value("trimmed")
     end = needed_from(store, workers, wanted, now) // totals.BLOCK * totals.BLOCK
     end = min(end, _first_since(store, now - keep) // totals.BLOCK * totals.BLOCK)
-    stop = min(end, start + _STEP)
+    stop = min(end, start + step * totals.BLOCK)
     if stop <= start:
         return False
     with store.transaction() as db:

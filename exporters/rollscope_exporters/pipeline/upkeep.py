@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
+import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +17,15 @@ from ..store import Store
 from .engine import Pipeline
 from .runs import Wanted
 from .settings import HOUR, SECOND, PipelineSettings
-from .trim import needed_from, trim
+from .trim import STEP, needed_from, trim
 
 _BETWEEN_LOOKS, _WHEN_FULL = 10 * SECOND, SECOND
 """Between two looks at what can be deleted."""
 _AT_MOST = 2
 """Times the limit of the store, whatever holds the space."""
-_KEPT_FREE = 32 << 20
-"""Bytes of the disk, or a sixteenth if that is less, that the store does not grow into: backends need some to work off what it holds."""
+_KEPT_FREE = 96 << 20
+"""Bytes of the disk, or a third if that is less, that the store does not grow into: backends need some to work off what it holds, and
+so does forgetting that, for which SQLite writes to its log first."""
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -57,6 +60,8 @@ class Upkeep:
         self._looked = self._forgot = 0
         self._short = False
         """Whether the disk has no room for a larger store."""
+        self._tight = False
+        """Whether it has little: nothing is kept that only somebody might want, or the inbox would wait for its time to be up."""
 
     def begin_anew(self) -> None:
         """Be due at once: the clock was set back."""
@@ -67,7 +72,8 @@ class Upkeep:
         since = now - self._looked
         if since < _WHEN_FULL:
             return
-        full = self._short or self._size() > self._settings.store_bytes
+        self._look_at_disk()
+        full = self._tight or self._size() > self._settings.store_bytes
         if since < _BETWEEN_LOOKS and not full:
             return
         self._looked = now
@@ -79,11 +85,21 @@ class Upkeep:
             return
         # Room for what comes is worth more than rows that only a backend might want that nobody has asked for yet.
         keep = 0 if full else self._settings.keep
-        while trim(self._store, workers, self._wanted, now, keep) and not busy:
+        if self._tight:
+            self._empty_log()
+        # What is deleted takes room in SQLite's log first: little at once where there is little.
+        while trim(self._store, workers, self._wanted, now, keep, 1 if self._tight else STEP) and (self._tight or not busy):
             self._still_alive()
+            if self._tight:
+                self._empty_log()
         if now - self._forgot >= HOUR:
             self._forgot = now
             pipeline.forget(now)
+
+    def _empty_log(self) -> None:
+        """Give back the disk that SQLite's log takes, once all of it is in the store; not while somebody reads from it."""
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._store.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def full(self, now: int) -> bool:
         """Return whether the inbox has to wait: the disk is nearly full, or the store is, of records that some backend still needs.
@@ -97,15 +113,18 @@ class Upkeep:
         return over > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
 
     def _look_at_disk(self) -> None:
-        """Note whether the store may grow, or has unused pages to write to, and say so when that changes."""
+        """Note whether the store may grow, and say so when that changes."""
         _, unused, size = self._pages()
         try:
             found = disk(self._storage)
         except OSError:
             return
-        kept = min(_KEPT_FREE, found.whole // 16)
-        # Some more than that ends it, or it would come and go with each batch.
-        short = found.free + unused * size <= kept * (3 if self._short else 2) // 2
+        kept = min(_KEPT_FREE, found.whole // 3)
+        # Pages of the store that hold nothing need no more disk, but they too are written to its log first.
+        there_is = found.free + min(unused * size, kept // 2)
+        # Some more than what is kept ends it, or it would come and go with each batch.
+        short = there_is <= kept * (3 if self._short else 2) // 2
+        self._tight = short or found.free <= 2 * kept
         if short is self._short:
             return
         self._short = short

@@ -19,8 +19,8 @@ INBOX_LANE = 0
 _SEGMENT = 32 << 20
 """Bytes of a segment: room for many requests, and quick to be given back."""
 
-_KEPT_FREE = 64 << 20
-"""Bytes of the disk, or an eighth if that is less, that are left to the store and the backends: without room they could not work off
+_KEPT_FREE = 160 << 20
+"""Bytes of the disk, or half of it if that is less, that are left to the store and the backends: without room they could not work off
 what is here."""
 
 log = logging.getLogger("rollscope.receiver")
@@ -117,7 +117,7 @@ class Inbox:
 
 def _kept_free(folder: Path) -> int:
     folder.mkdir(parents=True, exist_ok=True)
-    return min(_KEPT_FREE, disk(folder).whole // 8)
+    return min(_KEPT_FREE, disk(folder).whole // 2)
 
 
 def _settle(group: list[asyncio.Future[None]], error: JournalError | None) -> None:

@@ -104,7 +104,7 @@ class BridgeLimits(_Section):
         default=ByteSize(20 << 30),
         ge=1 << 20,
         description="Bytes accepted and not yet processed, and size of the store; "
-        "beyond it, and where the disk has less than 96 MiB free, senders are told to wait.",
+        "beyond it, and where the disk has less than 192 MiB free, senders are told to wait.",
     )
     journal: ByteSize = Field(
         default=ByteSize(4 << 30),

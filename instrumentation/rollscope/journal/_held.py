@@ -24,6 +24,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from ..checksum import checksum
 from ..descriptors import open_above
+from ..interruption import pass_on
 from ._counters import Kind
 from ._errors import BYTE_LIMIT, cause
 from ._format import PAGE, pack_header, unpack_header
@@ -123,6 +124,7 @@ class Held:
                     return self._refuse(BYTE_LIMIT)
                 data = _create(self._folder / f"o{number:08d}.held", header, capacity)
         except OSError as error:
+            pass_on(error)
             return self._refuse(cause(error))
         words, free, first = memoryview(data).cast("Q"), self._free[kind], len(header)
         self._maps.append((words, data))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from ..descriptors import file_of, open_above, opened
+from ..interruption import pass_on
 from ._format import PAGE, RECORD_SIZE, aligned, end_word, pack_header, segment_name
 from ._mapping import map_file
 
@@ -68,10 +69,13 @@ class Segment:
         room = min(-(-end // self.step) * self.step, self.full)
         self.step = min(self.step * 2, _LARGEST_STEP)
         # The space is there even so.
-        with contextlib.suppress(OSError), opened(self.path, os.O_RDWR, self.file) as fd:
-            for start in range(self.room, room, _LARGEST_STEP):
-                size = min(room - start, _LARGEST_STEP) << 3
-                os.pwritev(fd, [_ZEROS[: size % len(_ZEROS)], *[_ZEROS] * (size // len(_ZEROS))], start << 3)
+        try:
+            with opened(self.path, os.O_RDWR, self.file) as fd:
+                for start in range(self.room, room, _LARGEST_STEP):
+                    size = min(room - start, _LARGEST_STEP) << 3
+                    os.pwritev(fd, [_ZEROS[: size % len(_ZEROS)], *[_ZEROS] * (size // len(_ZEROS))], start << 3)
+        except OSError as error:
+            pass_on(error)
         self.room = room
 
     def seal(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from ..interruption import pass_on
 from ._acked import read_acked
 from ._format import HEADER_SIZE, Position, parse_name, unpack_header
 from ._scan import records
@@ -25,20 +26,28 @@ class Victim(NamedTuple):
 
     path: Path
     lane: int
+    number: int
     size: int
     sent: int
     """Offset up to which a reader has acknowledged it."""
 
-    def remove(self) -> int:
-        """Delete the file; returns how many records are lost with it."""
-        lost = 0
-        with contextlib.suppress(OSError):
+    def unsent(self) -> int:
+        """Return how many records are lost with it."""
+        try:
             data = self.path.read_bytes()
-            header = unpack_header(data)
-            start = max(self.sent, header.first if header else HEADER_SIZE)
-            lost = len(records(data[start:], start, len(data)).records)
+        except OSError as error:
+            pass_on(error)
+            return 0
+        header = unpack_header(data)
+        start = max(self.sent, header.first if header else HEADER_SIZE)
+        return len(records(data[start:], start, len(data)).records)
+
+    def remove(self) -> None:
+        """Delete the file."""
+        try:
             self.path.unlink()
-        return lost
+        except OSError as error:
+            pass_on(error)
 
 
 class Space:
@@ -74,12 +83,18 @@ class Space:
         most = self.limit * SHARE[lane] - size
         with self._lock:
             if self._on_disk + self._reserved > most:
-                with contextlib.suppress(OSError):  # no descriptor is left, or the folder is gone: what was known holds
+                try:
                     self._on_disk = _size_of(self._folder)
+                except OSError as error:  # no descriptor is left, or the folder is gone: what was known holds
+                    pass_on(error)
                 if self._on_disk + self._reserved > most:
                     return False
             self._reserved += size
             return True
+
+    def abandon(self) -> None:
+        """Replace the lock, which a thread that did not survive the fork may hold."""
+        self._lock = threading.RLock()
 
     def cut(self, segment: Segment) -> None:
         """Give back what a finished segment did not need.
@@ -95,14 +110,17 @@ class Space:
         """Yield segments that run records may push out: oldest tokens first, then oldest spans."""
         try:
             found = [(parsed, *file) for file in _files(self._folder) if (parsed := parse_name(file[0])) and parsed[0] == "p"]
-        except OSError:
+        except OSError as error:
+            pass_on(error)
             return
         for lane in (2, 1):
             for (_, _, number), name, size in sorted(item for item in found if item[0][1] == lane):
                 acked = read_acked(self._folder).get(lane)  # anew, as a reader goes on meanwhile
                 sent = acked.position if acked else Position(0, 0)
                 # A segment before the position is read and about to be deleted.
-                yield Victim(self._folder / name, lane, size, sent.offset if sent.number == number else size * (sent.number > number))
+                yield Victim(
+                    self._folder / name, lane, number, size, sent.offset if sent.number == number else size * (sent.number > number)
+                )
 
 
 def _size_of(folder: Path) -> int:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Collection
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from ..files import disk
+from ..interruption import pass_on
 from ._counters import CountersPage
 from ._errors import BYTE_LIMIT, DISK_FULL, cause
 from ._format import PAGE
@@ -45,41 +46,54 @@ class Supply:
         made = self._try(lane, lane.capacity(0))
         return None if isinstance(made, str) else made
 
-    def next(self, lane: Lane, size: int, in_use: Collection[Path]) -> Segment | str:
+    def next(self, lane: Lane, size: int, finished_below: Mapping[int, int]) -> Segment | str:
         """Make a segment for a record of `size` bytes, or say why not.
 
-        Where the usual one cannot be made, a small one is tried. Run records then push out others, except segments `in_use`.
+        Where the usual one cannot be made, a small one is tried. Run records then push out others.
+        finished_below: by lane, a number; segments with lower ones are not written to any more.
         """
         if why := lane.refusal():
             return why
-        usual, least = lane.capacity(size), lane.least(size)
-        made = self._try(lane, usual)
-        if isinstance(made, str) and least < usual:
-            made = self._try(lane, least)
+        made = self._make(lane, size)
         if lane.lane == 0 and made in _NO_ROOM:
-            made = self._push_out(lane, least, in_use, made)
+            made = self._push_out(lane, size, finished_below, made)
         return lane.refuse(made) if isinstance(made, str) else made
 
-    def _push_out(self, lane: Lane, capacity: int, in_use: Collection[Path], made: Segment | str) -> Segment | str:
+    def _make(self, lane: Lane, size: int) -> Segment | str:
+        usual, least = lane.capacity(size), lane.least(size)
+        made = self._try(lane, usual)
+        return self._try(lane, least) if isinstance(made, str) and least < usual else made
+
+    def _push_out(self, lane: Lane, size: int, finished_below: Mapping[int, int], made: Segment | str) -> Segment | str:
         """Remove tokens, then spans, until a segment can be made; on a full disk, where others may take what is freed, only as much."""
-        freed = 0
-        for victim in self._space.victims():
-            if made == DISK_FULL and freed >= capacity:
+        victims = [victim for victim in self._space.victims() if victim.number < finished_below[victim.lane]]
+        needed, freed = lane.least(size), 0
+        if needed > self._free() + sum(victim.size for victim in victims) or needed > self._space.limit:
+            return made
+        for victim in victims:
+            if made == DISK_FULL and freed >= needed:
                 break
-            if victim.path in in_use:
-                continue
-            self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.remove())
+            # Counted first: who is killed in between has said too much rather than too little.
+            self._counters.count("dropped", f"evicted {LANE_NAMES[victim.lane]}", victim.unsent())
+            victim.remove()
             freed += victim.size
-            made = self._try(lane, capacity)
+            made = self._make(lane, size)
             if made not in _NO_ROOM:
                 break
         return made
+
+    def _free(self) -> int:
+        try:
+            return disk(self._folder).free
+        except OSError:
+            return 0
 
     def _try(self, lane: Lane, capacity: int) -> Segment | str:
         try:
             with self._space.being_made(lane.lane, capacity) as there_is_room:
                 return self._create(lane, capacity) if there_is_room else BYTE_LIMIT
         except OSError as error:
+            pass_on(error)
             return cause(error)
 
     def _create(self, lane: Lane, capacity: int) -> Segment:

@@ -14,6 +14,7 @@ from typing import Final
 
 from ..checksum import checksum
 from ..files import sync_folder
+from ..interruption import pass_on
 from ._alive import AliveLock
 from ._aside import MOMENT, MOMENTS, aside_size, holder, write_aside
 from ._counters import Counters, CountersPage, Kind
@@ -238,6 +239,7 @@ class Journal:
         self._closed = True
         self._syncing = threading.RLock()
         self._restoring = threading.RLock()
+        self._space.abandon()
         segments = [segment for segment in self._current if isinstance(segment, Segment)]
         self._fill_box()
         for lane in self._lanes:
@@ -318,12 +320,14 @@ class Journal:
             fits = spare.at + words <= spare.full
             if (why := self._replace(state, spare)) or fits:
                 return why
-        made = self._supply.next(state, size, self._in_use() if state.lane == 0 else ())
+        made = self._supply.next(state, size, self._finished_below() if state.lane == 0 else {})
         return made if isinstance(made, str) else self._replace(state, made)
 
-    def _in_use(self) -> set[Path]:
-        paths = {segment.path for segment in self._current if isinstance(segment, Segment)}
-        return paths | {lane.spare.path for lane in self._lanes if lane.spare}
+    def _finished_below(self) -> dict[int, int]:
+        """Return, by lane, the number of the segment in use; where there is none, the last one, which may be just becoming that."""
+        return {
+            lane.lane: segment.number if isinstance(segment := self._current[lane.lane], Segment) else lane.number for lane in self._lanes
+        }
 
     def _replace(self, state: Lane, segment: Segment) -> str:
         """Let `segment` follow the current one; returns why not, or nothing."""
@@ -355,8 +359,10 @@ class Journal:
                     self.folder, lane, next(self._asides), self._meta, payload, lambda: self._draw(over), fsync=self._fsync
                 )
         except OSError as error:
+            pass_on(error)
             return self._refuse(lane, cause(error), over)
-        except ValueError:  # closed meanwhile
+        except ValueError as error:  # closed meanwhile
+            pass_on(error)
             return -1
         self._asides_made += 1
         if over is not None:

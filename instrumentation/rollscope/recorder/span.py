@@ -280,7 +280,8 @@ class Span(trace.Span):
             self._token = None
             try:
                 deactivate(token)
-            except (ValueError, RuntimeError):
+            except (ValueError, RuntimeError) as failure:
+                pass_on(failure)
                 _left_elsewhere()
         if error is not None:
             self.fail(error)
@@ -302,7 +303,8 @@ class Span(trace.Span):
         if token is not None:
             try:
                 deactivate(token)
-            except (ValueError, RuntimeError):
+            except (ValueError, RuntimeError) as failure:
+                pass_on(failure)
                 _left_elsewhere()
 
     # -- reading --------------------------------------------------------------------------------------------------

@@ -204,17 +204,17 @@ def test_a_nearly_full_disk_lets_the_inbox_wait(
     if delivered:
         bridge.deliver()
     fill(tmp_path, 5, bridge.now)
-    loop, free = bridge.loop(), [20]
+    loop, free = bridge.loop(), [80]
     monkeypatch.setattr(upkeep, "disk", lambda folder: Disk(free[0] << 20, 1 << 40))
-    for free[0] in (20, 20, 40):  # where it was short, a little more is not enough
+    for free[0] in (80, 80, 120):  # where it was short, a little more is not enough
         assert not loop.turn()
     assert LogReader(tmp_path / "inbox").pending_bytes() > 0
-    free[0] = 60
+    free[0] = 160
     drain(loop)
     assert LogReader(tmp_path / "inbox").drained()
     first, second = [record.getMessage() for record in caplog.records if "disk" in record.getMessage()]
     assert first.startswith(f"the disk under {tmp_path} is nearly full: ")
-    assert first.endswith("the last 32 MiB are left to the backends, so what arrives waits in the inbox")
+    assert first.endswith("the last 96 MiB are left to the backends, so what arrives waits in the inbox")
     assert second == f"the disk under {tmp_path} has room again"
 
 
