@@ -39,7 +39,6 @@ def trim(store: Store, workers: Sequence[WorkerState], wanted: Wanted, now: int,
         db.execute("DELETE FROM outbox WHERE id < ?", (stop,))
         totals.trim(db, stop)
         db.execute("INSERT OR REPLACE INTO meta VALUES ('trimmed', ?)", (stop,))
-    store.db.execute("PRAGMA incremental_vacuum(2000)")
     return stop < end
 
 

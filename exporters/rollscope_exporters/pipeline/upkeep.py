@@ -92,6 +92,9 @@ class Upkeep:
             self._still_alive()
             if self._tight:
                 self._empty_log()
+        if self._tight or not busy:
+            # As a script: `execute` takes one step of a statement, which is one page of these.
+            self._store.db.executescript("PRAGMA incremental_vacuum(2000)")
         if now - self._forgot >= HOUR:
             self._forgot = now
             pipeline.forget(now)

@@ -218,6 +218,23 @@ def test_a_nearly_full_disk_lets_the_inbox_wait(
     assert second == f"the disk under {tmp_path} has room again"
 
 
+def test_the_store_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What deleted rows took is given back to the disk."""
+    for module in ("ledger.totals", "pipeline.outbox"):
+        monkeypatch.setattr(f"rollscope_exporters.{module}.BLOCK", 4)
+    monkeypatch.setattr(upkeep, "STEP", 1000)
+    bridge = Bridge(tmp_path)
+    with process() as worker:
+        run_through(worker, steps=100)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
+    bridge.deliver()
+    before = size(bridge)
+    bridge.now += HOUR
+    bridge.loop().turn()
+    assert size(bridge) < before
+    assert bridge.store.db.execute("PRAGMA freelist_count").fetchone() == (0,)
+
+
 def test_a_full_store_lets_go_at_once_of_what_is_delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that wait for backends nobody has asked for yet must not make senders wait."""
     for module in ("ledger.totals", "pipeline.outbox"):
