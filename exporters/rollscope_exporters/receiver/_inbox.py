@@ -116,8 +116,11 @@ class Inbox:
 
 
 def _kept_free(folder: Path) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    return min(_KEPT_FREE, disk(folder).whole // 2)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return min(_KEPT_FREE, disk(folder).whole // 2)
+    except OSError:  # opening the journal says what is wrong
+        return _KEPT_FREE
 
 
 def _settle(group: list[asyncio.Future[None]], error: JournalError | None) -> None:
