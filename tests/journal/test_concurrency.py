@@ -166,6 +166,32 @@ def test_an_interrupter_that_raises(tmp_path: Path, read_all: ReadAll) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize("step", ["posix_fallocate", "pwritev", "scandir"])
+def test_a_time_limit_that_runs_out_while_a_file_is_made(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`TimeoutError` is an `OSError`; that of a signal handler is the program's all the same, and the next record is taken."""
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError("the reward function took too long")
+
+    def interrupted(*_: object) -> None:
+        signal.raise_signal(signal.SIGUSR1)
+
+    journal = Journal(tmp_path, meta={}, limit=1 << 20, segment_bytes=16384)
+    while step == "scandir" and journal.append(b"x" * 1000, 1) > 0:  # the folder is listed where there is no room
+        pass
+    monkeypatch.setattr(journal._lanes[1], "refused_until", 0.0)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, step, interrupted)
+            with pytest.raises(TimeoutError, match="too long"):
+                journal.append(b"x" * 1000, 1)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert journal.append(b"next", 0) > 0
+    journal.close()
+
+
 def test_threads_wait_for_one_that_was_stopped(tmp_path: Path, read_all: ReadAll) -> None:
     """An append finds the segments taken by another thread: it waits for them instead of writing aside."""
     journal = Journal(tmp_path, meta={})
