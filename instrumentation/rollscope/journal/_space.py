@@ -28,18 +28,20 @@ class Victim(NamedTuple):
     lane: int
     number: int
     size: int
-    sent: int
-    """Offset up to which a reader has acknowledged it."""
 
     def unsent(self) -> int:
-        """Return how many records are lost with it."""
+        """Return how many records are lost with it: those that no reader has acknowledged by now."""
+        acked = read_acked(self.path.parent).get(self.lane)
+        sent = acked.position if acked else Position(0, 0)
+        if sent.number > self.number:
+            return 0
         try:
             data = self.path.read_bytes()
         except OSError as error:
             pass_on(error)
             return 0
         header = unpack_header(data)
-        start = max(self.sent, header.first if header else HEADER_SIZE)
+        start = max(sent.offset if sent.number == self.number else 0, header.first if header else HEADER_SIZE)
         return len(records(data[start:], start, len(data)).records)
 
     def remove(self) -> None:
@@ -106,21 +108,18 @@ class Space:
             unused = segment.capacity - segment.shrink()
             self._on_disk -= unused
 
-    def victims(self) -> Iterator[Victim]:
-        """Yield segments that run records may push out: oldest tokens first, then oldest spans."""
+    def victims(self) -> list[Victim]:
+        """Return segments that run records may push out: oldest tokens first, then oldest spans."""
         try:
             found = [(parsed, *file) for file in _files(self._folder) if (parsed := parse_name(file[0])) and parsed[0] == "p"]
         except OSError as error:
             pass_on(error)
-            return
-        for lane in (2, 1):
-            for (_, _, number), name, size in sorted(item for item in found if item[0][1] == lane):
-                acked = read_acked(self._folder).get(lane)  # anew, as a reader goes on meanwhile
-                sent = acked.position if acked else Position(0, 0)
-                # A segment before the position is read and about to be deleted.
-                yield Victim(
-                    self._folder / name, lane, number, size, sent.offset if sent.number == number else size * (sent.number > number)
-                )
+            return []
+        return [
+            Victim(self._folder / name, lane, number, size)
+            for lane in (2, 1)
+            for (_, _, number), name, size in sorted(item for item in found if item[0][1] == lane)
+        ]
 
 
 def _size_of(folder: Path) -> int:
