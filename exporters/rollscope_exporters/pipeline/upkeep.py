@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rollscope.files import disk, room
+from rollscope.files import Disk, disk, room
 
 from ..positions import read_workers
 from ..store import Store
@@ -26,6 +26,8 @@ _AT_MOST = 2
 _KEPT_FREE = 96 << 20
 """Bytes of the disk, or a third if that is less, that the store does not grow into: backends need some to work off what it holds, and
 so does forgetting that, for which SQLite writes to its log first."""
+_PAGES = "SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
+"""Pages of the store, those of them that hold nothing, the bytes of one."""
 
 log = logging.getLogger("rollscope.pipeline")
 
@@ -72,8 +74,7 @@ class Upkeep:
         since = now - self._looked
         if since < _WHEN_FULL:
             return
-        self._look_at_disk()
-        full = self._tight or self._size() > self._settings.store_bytes
+        full = self._measured() > self._settings.store_bytes or self._tight
         if since < _BETWEEN_LOOKS and not full:
             return
         self._looked = now
@@ -85,13 +86,14 @@ class Upkeep:
             return
         # Room for what comes is worth more than rows that only a backend might want that nobody has asked for yet.
         keep = 0 if full else self._settings.keep
-        if self._tight:
-            self._empty_log()
-        # What is deleted takes room in SQLite's log first: little at once where there is little.
-        while trim(self._store, workers, self._wanted, now, keep, 1 if self._tight else STEP) and (self._tight or not busy):
-            self._still_alive()
+        while True:
             if self._tight:
                 self._empty_log()
+            # What is deleted takes room in SQLite's log first: little at once where there is little.
+            more = trim(self._store, workers, self._wanted, now, keep, 1 if self._tight else STEP)
+            if not more or (busy and not self._tight):
+                break
+            self._still_alive()
         if self._tight or not busy:
             # As a script: `execute` takes one step of a statement, which is one page of these.
             self._store.db.executescript("PRAGMA incremental_vacuum(2000)")
@@ -109,22 +111,23 @@ class Upkeep:
 
         Where every backend has everything, what is left goes with time, and in whole blocks: until twice the limit nothing waits for that.
         """
-        self._look_at_disk()
-        over = self._size() / self._settings.store_bytes
+        over = self._measured() / self._settings.store_bytes
         if self._short or over <= 1:
             return self._short
         return over > _AT_MOST or needed_from(self._store, read_workers(self._storage, []), self._wanted, now) <= self._store.head()
 
-    def _look_at_disk(self) -> None:
-        """Note whether the store may grow, and say so when that changes."""
-        _, unused, size = self._pages()
-        try:
-            found = disk(self._storage)
-        except OSError:
-            return
+    def _measured(self) -> int:
+        """Return the bytes that the store holds; note whether the disk has room for more."""
+        pages, unused, size = self._store.db.execute(_PAGES).fetchone()
+        with contextlib.suppress(OSError):  # what was known holds
+            self._note_room(disk(self._storage), unused * size)
+        return int((pages - unused) * size)
+
+    def _note_room(self, found: Disk, unused: int) -> None:
+        """Note whether the store, which has `unused` bytes, may grow, and say so when that changes."""
         kept = min(_KEPT_FREE, found.whole // 3)
         # Pages of the store that hold nothing need no more disk, but they too are written to its log first.
-        there_is = found.free + min(unused * size, kept // 2)
+        there_is = found.free + min(unused, kept // 2)
         # Some more than what is kept ends it, or it would come and go with each batch.
         short = there_is <= kept * (3 if self._short else 2) // 2
         self._tight = short or found.free <= 2 * kept
@@ -136,13 +139,3 @@ class Upkeep:
             log.warning(f"the disk under %s is nearly full: %s, {said}", self._storage, room(self._storage), kept >> 20)
         else:
             log.info("the disk under %s has room again", self._storage)
-
-    def _size(self) -> int:
-        pages, unused, size = self._pages()
-        return (pages - unused) * size
-
-    def _pages(self) -> tuple[int, int, int]:
-        """Return the pages of the store, those of them that hold nothing, and the bytes of one."""
-        query = "SELECT * FROM pragma_page_count, pragma_freelist_count, pragma_page_size"
-        pages, unused, size = self._store.db.execute(query).fetchone()
-        return pages, unused, size
