@@ -17,6 +17,7 @@ import pytest
 from rollscope.files import disk
 from rollscope.journal import Entry, Journal, LogReader
 from rollscope.journal._segment import Segment
+from tests.fixtures.small_disk import full_disk
 
 ReadAll = Callable[..., list[Entry]]
 LIMIT = 1 << 20
@@ -161,15 +162,11 @@ def test_a_full_disk_of_which_others_take_what_is_freed(tmp_path: Path, monkeypa
     for _ in range(1000):
         journal.append(b"s" * 1000, 1)
     before = len([*tmp_path.glob("p1-*.seg")])
-    monkeypatch.setattr(os, "posix_fallocate", _full)
+    monkeypatch.setattr(os, "posix_fallocate", full_disk)
 
     assert journal.append(b"run", 0) == -1
     assert len([*tmp_path.glob("p1-*.seg")]) == before - 1
     journal.close()
-
-
-def _full(*_: object) -> None:
-    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 class Interrupted(Exception):  # as its makers would call it

@@ -39,6 +39,17 @@ def fill(storage: Path, count: int, now: int) -> None:
     inbox.close()
 
 
+def with_a_run(storage: Path, *, delivered: bool, steps: int = 3) -> Bridge:
+    """A bridge with all of a run that has ended, `delivered` to every backend or to none."""
+    bridge = Bridge(storage)
+    with process() as worker:
+        run_through(worker, steps=steps)
+        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
+    if delivered:
+        bridge.deliver()
+    return bridge
+
+
 def drain(loop: Loop) -> None:
     """Take everything there is."""
     while loop.turn():
@@ -179,12 +190,7 @@ def size(bridge: Bridge) -> int:
 @pytest.mark.parametrize(("delivered", "limit", "waits"), [(False, 0.9, True), (True, 0.9, False), (True, 0.4, True)])
 def test_a_full_store_lets_the_inbox_wait(tmp_path: Path, delivered: bool, limit: float, waits: bool) -> None:
     """While a backend has not taken what is there; where all have, only a store of twice its limit waits for what goes with time."""
-    bridge = Bridge(tmp_path)
-    with process() as worker:
-        run_through(worker)
-        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
-    if delivered:
-        bridge.deliver()
+    bridge = with_a_run(tmp_path, delivered=delivered)
     bridge.settings = PipelineSettings(store_bytes=int(size(bridge) * limit))
     fill(tmp_path, 5, bridge.now)
     assert bridge.loop().turn() is not waits
@@ -197,12 +203,7 @@ def test_a_nearly_full_disk_lets_the_inbox_wait(
 ) -> None:
     """The last of it is left to backends that work off what is in the store; said once, and over when there is room again."""
     caplog.set_level("INFO", "rollscope.pipeline")
-    bridge = Bridge(tmp_path)
-    with process() as worker:
-        run_through(worker)
-        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
-    if delivered:
-        bridge.deliver()
+    bridge = with_a_run(tmp_path, delivered=delivered)
     fill(tmp_path, 5, bridge.now)
     loop, free = bridge.loop(), [80]
     monkeypatch.setattr(upkeep, "disk", lambda folder: Disk(free[0] << 20, 1 << 40))
@@ -223,11 +224,7 @@ def test_the_store_shrinks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     for module in ("ledger.totals", "pipeline.outbox"):
         monkeypatch.setattr(f"rollscope_exporters.{module}.BLOCK", 4)
     monkeypatch.setattr(upkeep, "STEP", 1000)
-    bridge = Bridge(tmp_path)
-    with process() as worker:
-        run_through(worker, steps=100)
-        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
-    bridge.deliver()
+    bridge = with_a_run(tmp_path, delivered=True, steps=100)
     before = size(bridge)
     bridge.now += HOUR
     bridge.loop().turn()
@@ -239,11 +236,7 @@ def test_a_full_store_lets_go_at_once_of_what_is_delivered(tmp_path: Path, monke
     """Rows that wait for backends nobody has asked for yet must not make senders wait."""
     for module in ("ledger.totals", "pipeline.outbox"):
         monkeypatch.setattr(f"rollscope_exporters.{module}.BLOCK", 4)
-    bridge = Bridge(tmp_path)
-    with process() as worker:
-        run_through(worker, steps=20)
-        bridge.take(requests([*worker.items(), worker.heartbeat(final=True)]))
-    bridge.deliver()
+    bridge = with_a_run(tmp_path, delivered=True, steps=20)
     bridge.now += SECOND
     drain(bridge.loop())
     assert bridge.rows()

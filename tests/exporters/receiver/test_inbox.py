@@ -17,6 +17,7 @@ from rollscope.files import disk
 from rollscope.journal import JournalError, LogReader
 from rollscope_exporters.receiver import INBOX_LANE, Inbox
 from rollscope_exporters.receiver._inbox import InboxFullError
+from tests.fixtures.small_disk import full_disk
 
 WRITER = """
 import asyncio, sys
@@ -179,8 +180,3 @@ async def test_the_last_of_a_disk_is_left_to_the_store(small_disk: Path) -> None
     assert disk(small_disk).free >= disk(small_disk).whole // 2
     assert len(list(payloads(small_disk / "inbox"))) == len(taken) > 0
     await inbox.close()
-
-
-def full_disk(*_: object) -> None:
-    """What the system says of one."""
-    raise OSError(28, "No space left on device")
